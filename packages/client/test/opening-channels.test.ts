@@ -225,6 +225,29 @@ describe("The offer of a server", () => {
     on().close(1000, "");
   });
 
+  test("whose body is being read when the call is aborted opens nothing, and there is nothing to cancel", async () => {
+    const abort = new AbortController();
+    const cancel = vi.fn();
+    let reading = false;
+    const body = new ReadableStream(
+      {
+        pull() {
+          reading = true;
+          return never();
+        },
+        cancel,
+      },
+      { highWaterMark: 0 },
+    );
+    const { client, sent, asked } = resuming([offer(body)]);
+    const failure = failed(client.session({ signal: abort.signal }));
+    await expect.poll(() => reading).toBe(true);
+    abort.abort(new Error("enough"));
+    expect((await failure).message).toBe("enough");
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect([sent.map(({ method }) => method), asked, cancel.mock.calls.length]).toEqual([["GET"], [], 1]);
+  });
+
   test("is asked for at each cut, with what the client has received, under the first epoch", async () => {
     const { client, sent, say, on, done } = resuming([
       good(),

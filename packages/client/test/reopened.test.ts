@@ -287,7 +287,7 @@ describe("A stream that is opened again", () => {
     await soon();
     read.stream.close();
     expect([read.end(), read.stream.cancelled]).toEqual(["over", false]);
-    await expect(read.stream.text()).rejects.toMatchObject({
+    await expect(read.stream.text(undefined as never)).rejects.toMatchObject({
       code: "usage",
       message: "p.events may repeat its text when it is opened again: read its messages",
     });

@@ -12,6 +12,7 @@ describe("A reading rule", () => {
     ["keeps what has the new name already", { rename: { "/TEXT": "text" } }, { TEXT: "a", text: "b" }, { text: "b" }],
     ["renames nothing that is not there", { rename: { "/TEXT": "text" } }, { b: 1 }, { b: 1 }],
     ["renames deep", { rename: { "/a/b~1c": "d" } }, { a: { "b/c": 1 } }, { a: { d: 1 } }],
+    ["renames what has signs in its name", { rename: { "/a~0b~1~01": "d" } }, { "a~b/~1": 1 }, { d: 1 }],
     [
       "renames in each item",
       { rename: { "/list/*/a": "c" } },

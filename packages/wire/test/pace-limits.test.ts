@@ -19,7 +19,7 @@ function socket({
   most = 200,
   stall = 1e9,
   ...more
-}: Partial<Port> & { room?: number; most?: number; stall?: number } = {}) {
+}: Omit<Partial<Port>, "room"> & { room?: number; most?: number; stall?: number } = {}) {
   let buffered = 0;
   let on: PortEvents | undefined;
   const sent: number[] = [];

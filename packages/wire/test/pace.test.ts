@@ -293,6 +293,29 @@ describe("sendAll", () => {
     expect(left).toHaveBeenCalledOnce();
   });
 
+  it("does not wait for a generator that makes its next message when the channel ends", async () => {
+    async function* messages() {
+      yield 1;
+      await new Promise(() => {});
+    }
+    let end = (_: unknown): void => {};
+    const sent: number[] = [];
+    const failing = sendAll("a channel", messages(), {
+      send: (one) => {
+        sent.push(one);
+        return undefined;
+      },
+      onEnd(stop) {
+        end = stop;
+        return () => {};
+      },
+    });
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    end(new Error("over"));
+    await expect(failing).rejects.toThrow("over");
+    expect(sent).toEqual([1]);
+  });
+
   it("rejects where the source throws", async () => {
     const { messages } = source(() => Promise.reject(new Error("source")));
     await expect(sendAll("a channel", messages, { send: () => undefined, onEnd })).rejects.toThrow("source");
