@@ -120,6 +120,29 @@ describe("The body of a stream that is over", () => {
   });
 });
 
+test("a stream that is left while it is joined again aborts its join", async () => {
+  const joins: Request[] = [];
+  const { fetch } = server(TEXT, "cut", OFFER);
+  let first = true;
+  const joining = (request: Request) => {
+    if (first) {
+      first = false;
+      return fetch(request);
+    }
+    if (request.method === "GET") joins.push(request);
+    return new Promise<Response>(() => {});
+  };
+  const stream = connect(foldGateway, { fetch: joining, random: () => 0 }).send({ content: "x" });
+  const reader = stream[Symbol.asyncIterator]();
+  await reader.next();
+  const next = reader.next();
+  while (joins.length === 0) await turns();
+  stream.cancel();
+  expect(await next).toEqual({ done: true, value: undefined });
+  await turns();
+  expect(joins.map(({ signal }) => signal.aborted)).toEqual([true]);
+});
+
 describe("A stream that is left while it is opened", () => {
   const leaving = async (contract: object, options: ConnectOptions = {}) => {
     const methods: string[] = [];
