@@ -77,7 +77,7 @@ export async function ensureServer(options: ServerCommand): Promise<EnsuredServe
         throw disconnected(`${what} was not started by ${program}: ${ended}${why}`, "unreachable", false);
       }
       if (performance.now() > until) throw disconnected(`${what} was not ready within ${within} ms`, "timeout", true);
-      await wait(pause, undefined, { signal });
+      await wait(pause, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
   } catch (error) {
     await stop(child);

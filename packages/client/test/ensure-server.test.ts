@@ -101,6 +101,78 @@ describe("ensureServer", () => {
     await expect(fetch(`http://127.0.0.1:${port}`)).rejects.toThrow();
   });
 
+  /** A server that answers each path with its status. */
+  const answering = async (statuses: Readonly<Record<string, number>>) => {
+    const asked: string[] = [];
+    const server = createServer(({ url = "" }, response) => {
+      asked.push(url);
+      response.writeHead(statuses[url] ?? 404).end();
+    });
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return { asked, port: (server.address() as AddressInfo).port };
+  };
+
+  test.each<[status: number, health: string | undefined, ready: boolean]>([
+    [200, undefined, true],
+    [404, undefined, true],
+    [499, undefined, true],
+    [500, undefined, false],
+    [200, "/health", true],
+    [299, "/health", true],
+    [304, "/health", false],
+    [404, "/health", false],
+    [503, "/health", false],
+  ])("takes an answer of %d (health: %s) as ready or not: %s", async (status, health, ready) => {
+    const path = health ?? "/";
+    const { port, asked } = await answering({ [path]: status });
+    const ensured = ensureServer({ command: ["no such program"], port, ...(health !== undefined && { health }) });
+    if (ready) expect(await ensured).toMatchObject({ url: `http://127.0.0.1:${port}`, process: undefined });
+    else
+      await expect(ensured).rejects.toMatchObject({
+        code: "unreachable",
+        retryable: false,
+        message: `the server at http://127.0.0.1:${port} answers ${path} with ${status}: something else has the port`,
+      });
+    expect(asked).toEqual([path]);
+  });
+
+  test("starts the program in its folder, with its environment and its arguments, and tells the last of what it says", async () => {
+    const port = await freePort();
+    const program =
+      "console.error('x'.repeat(3000) + process.cwd(), process.env.OWN, process.argv[1]); process.exit(7)";
+    const command = [process.execPath, "-e", program, "argument"] as const;
+    const error = (await ensureServer({ command, port, cwd: "/", env: { OWN: "own" } }).catch(
+      (failure) => failure,
+    )) as Error;
+    const said = "/ own argument";
+    expect(error.message).toBe(
+      `the server at http://127.0.0.1:${port} was not started by ${process.execPath}: it ended with code 7: ` +
+        `${"x".repeat(2000 - said.length - 1)}${said}`,
+    );
+  });
+
+  test("names the signal that ended the program, and nothing that it did not say", async () => {
+    const port = await freePort();
+    const command = [process.execPath, "-e", "process.kill(process.pid, 'SIGKILL')"] as const;
+    await expect(ensureServer({ command, port })).rejects.toThrow(/: it was ended by SIGKILL$/);
+  });
+
+  test("is not asked for by a signal that is aborted already, and a server that has ended is stopped at once", async () => {
+    const { port, asked } = await answering({});
+    const enough = new Error("enough");
+    const ensured = ensureServer({ command: ["no such program"], port, signal: AbortSignal.abort(enough) });
+    await expect(ensured).rejects.toBe(enough);
+    expect(asked).toEqual([]);
+
+    const own = await freePort();
+    const server = await ensureServer({ command: serving(own), port: own, health: "/health" });
+    const kill = vi.spyOn(server.process!, "kill");
+    await server.stop();
+    await server.stop();
+    expect(kill.mock.calls).toEqual([["SIGTERM"]]);
+  });
+
   test("says when something else has the port", async () => {
     const port = await freePort();
     stopped(await ensureServer({ command: serving(port), port, health: "/health" }));
@@ -131,7 +203,7 @@ describe("ensureServer", () => {
     const controller = new AbortController();
     const waiting = ensureServer({ command: serving(port, { after: 60_000 }), port, signal: controller.signal });
     setTimeout(() => controller.abort(enough), 100);
-    await expect(waiting).rejects.toThrow();
+    await expect(waiting).rejects.toBe(enough);
   });
 
   test("an aborted signal ends a question that is never answered", async () => {

@@ -78,4 +78,55 @@ describe("A lifetime", () => {
       vi.useRealTimers();
     }
   });
+
+  test("has one more turn where the process stood still, before it is too late", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+    try {
+      for (const [took, more] of [
+        [1000, false],
+        [1100, false],
+        [1100.5, true],
+        [60_000, true],
+      ] as const) {
+        const life = lifetime();
+        const late = new Error("late");
+        const waiting = thrown(
+          within(
+            life,
+            () => new Promise(() => {}),
+            1000,
+            () => late,
+          ),
+        );
+        now += took;
+        vi.advanceTimersByTime(1000);
+        expect([took, life.signal.aborted, vi.getTimerCount()]).toEqual([took, !more, more ? 1 : 0]);
+        if (more) vi.advanceTimersToNextTimer();
+        expect([await waiting, vi.getTimerCount()]).toEqual([late, 0]);
+      }
+      // What came meanwhile is in time.
+      let answer = (_: string): void => {};
+      const life = lifetime();
+      const start = () =>
+        new Promise<string>((resolve) => {
+          answer = resolve;
+        });
+      const waiting = within(life, start, 1000, () => new Error("late"));
+      now += 5000;
+      vi.advanceTimersByTime(1000);
+      answer("in time");
+      expect([await waiting, life.signal.aborted, vi.getTimerCount()]).toEqual(["in time", false, 0]);
+      // A timer takes no longer delay, and would fire at once.
+      const set = vi.spyOn(globalThis, "setTimeout");
+      const limits = [2 ** 31 - 2, 2 ** 31 - 1, 2 ** 31, Number.POSITIVE_INFINITY];
+      for (const limit of limits) within(lifetime(), start, limit).catch(() => {});
+      expect(set.mock.calls.map(([, delay]) => delay)).toEqual([2 ** 31 - 2, 2 ** 31 - 1, 2 ** 31 - 1, 2 ** 31 - 1]);
+      set.mockRestore();
+    } finally {
+      clock.mockRestore();
+      vi.useRealTimers();
+    }
+  });
 });

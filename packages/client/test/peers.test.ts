@@ -132,6 +132,51 @@ describe("A stream", () => {
     expect((known.error as Error).message).toBe("fold-gateway.send stopped without done or error");
   });
 
+  it("that stops after a long unknown event is Disconnected with the first 200 characters of it", async () => {
+    const told = async (block: string) => ((await heard(send(saying(block)))).error as Error).message;
+    const text = `{"a":"${"x".repeat(192)}"}`;
+    const stopped = "fold-gateway.send stopped without done or error, after the unknown event ";
+    expect(text).toHaveLength(200);
+    expect(await told(`event: e\ndata: ${text}\n\n`)).toBe(`${stopped}e ${text}`);
+    expect(await told(`event: e\ndata: ${text.replace("x", "xy")}\n\n`)).toBe(
+      `${stopped}e ${text.replace("x", "xy").slice(0, 200)}`,
+    );
+  });
+
+  it("may be repeated after a cut only where it declares no end: neither a message nor a sentinel", async () => {
+    const events = emacsAgent.operations.events!;
+    const block = 'data: {"type":"agent.state","state":"idle"}\n\n';
+    const stopped = "emacs-agent.events stopped";
+    for (const [ends, retryable, message] of [
+      [{}, true, stopped],
+      [{ end: ["text.done"] }, false, `${stopped} without text.done`],
+      [{ end: [], sentinel: "[DONE]" }, false, `${stopped} without [DONE]`],
+      [{ sentinel: "[DONE]" }, false, `${stopped} without [DONE]`],
+      [{ end: ["text.done", "error"], sentinel: "[DONE]" }, false, `${stopped} without text.done or error or [DONE]`],
+    ] as const) {
+      const stream = { ...events.answer.stream, ...ends };
+      const operations = { ...emacsAgent.operations, events: { ...events, answer: { ...events.answer, stream } } };
+      const client = connect({ ...emacsAgent, operations } as never as typeof emacsAgent, {
+        ...saying(block),
+        resume: false,
+      });
+      const { messages, error } = await heard(client.events({ session_id: "s" }));
+      expect(messages).toHaveLength(1);
+      expect(error).toMatchObject({ name: "Disconnected", code: "ended_early", retryable, message });
+      const ended = connect({ ...emacsAgent, operations } as never as typeof emacsAgent, {
+        ...saying(`${block}data: [DONE]\n\n${block}`),
+        resume: false,
+        onViolation: () => {},
+      });
+      const whole = await heard(ended.events({ session_id: "s" }));
+      expect([ends, whole.messages.length, whole.error === undefined]).toEqual([
+        ends,
+        "sentinel" in ends ? 1 : 2,
+        "sentinel" in ends,
+      ]);
+    }
+  });
+
   it("whose final text is empty has the text that it has streamed", async () => {
     const empty = 'event: done\ndata: {"full_response":""}\n\n';
     expect(await send(saying(text + text + empty)).text()).toBe("é😀é😀");

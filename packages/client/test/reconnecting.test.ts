@@ -117,6 +117,26 @@ describe("A channel that reconnects", () => {
     expect([heard.at(-1), asked.length, cancel.mock.calls]).toEqual([[1000, ""], 3, []]);
   });
 
+  test("may be cut as often as it likes while frames come, and without any only for as long as it may reconnect", async () => {
+    const often = 150;
+    for (const speaks of [true, false]) {
+      const all = Array.from({ length: often }, socket);
+      const { open, asked, fail, heard, port } = channel(all.map((one) => [one, 0] as const));
+      await open();
+      for (const one of all) {
+        if (fail.mock.calls.length > 0) break;
+        if (speaks) one.receive("a");
+        one.end(1006);
+        await soon();
+      }
+      // Each attempt costs at least 100 ms of the 10 s.
+      if (speaks) expect([heard.length, asked.length]).toEqual([often, often + 1]);
+      else expect(asked.length).toBeLessThan(102);
+      port().close(1000, "");
+      await soon();
+    }
+  });
+
   test.each([400, 426])(
     "is asked for again where its handshake is answered with %i, three times in all",
     async (status) => {

@@ -1,5 +1,5 @@
 import { based } from "@parlance/protocols/based";
-import type { AnyContract, Port, PortEvents } from "@parlance/wire";
+import type { AnyContract, OpenSocket, Port, PortEvents } from "@parlance/wire";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { sockets } from "../src/channel/socket.js";
 import { type Lifetime, lifetime } from "../src/lifetime.js";
@@ -152,5 +152,91 @@ describe("A user's port", () => {
     listen();
     life.abort();
     expect(asked).toEqual([]);
+  });
+});
+
+describe("A socket that is asked for", () => {
+  const reason = new Error("enough");
+  type Opened = Awaited<ReturnType<OpenSocket>>;
+  /** What becomes of it, and how often the user's function was called. */
+  const opened = async (webSocket: () => Opened | Promise<Opened>, life = lifetime(), more: object = {}) => {
+    let asked = 0;
+    const counted: OpenSocket = async () => {
+      asked++;
+      return webSocket();
+    };
+    const open = sockets(contract, { webSocket: counted, ...more }, "p.line", "http://x/line");
+    const error = await open({}, [], life).then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
+    return { error, asked };
+  };
+  const contract = based as unknown as AnyContract;
+
+  test("by a request that is over is not opened", async () => {
+    const life = lifetime();
+    life.abort(reason);
+    expect(await opened(() => userPort().port, life)).toEqual({ error: reason, asked: 0 });
+  });
+
+  test("and not opened fails with its cause and the address, or with the mistake in the caller's code", async () => {
+    const offline = new Error("offline");
+    expect((await opened(() => Promise.reject(offline))).error).toMatchObject({
+      name: "Disconnected",
+      code: "unreachable",
+      retryable: true,
+      cause: offline,
+      message: "p.line: no socket was opened at http://x/line",
+    });
+    const refused = Object.assign(new Error("no"), { code: "ECONNREFUSED" });
+    expect((await opened(() => Promise.reject(refused))).error).toMatchObject({
+      message: expect.stringMatching(/^p\.line: no socket was opened at http:\/\/x\/line: nothing listens there/),
+    });
+    const mistake = new TypeError("no WebSocket");
+    expect((await opened(() => Promise.reject(mistake))).error).toBe(mistake);
+  });
+
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+    "whose request ends %d turns before its failure is reported fails with the reason of that end",
+    async (turns) => {
+      const ending = async (failure: Error) => {
+        const life = lifetime();
+        const { error } = await opened(() => {
+          void (async () => {
+            for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+            life.abort(reason);
+          })();
+          throw failure;
+        }, life);
+        return error;
+      };
+      expect(await ending(new Error("offline"))).toBe(reason);
+      if (turns === 0) expect(await ending(new TypeError("a mistake"))).toBe(reason);
+    },
+  );
+
+  test.each([
+    [200, { name: "Disconnected", code: "unreachable", retryable: true }],
+    [399, { name: "Disconnected", code: "unreachable", retryable: true }],
+    [400, { name: "Refusal", code: "status_400", status: 400 }],
+    [503, { name: "Refusal", code: "status_503", status: 503, retryAfter: 7 }],
+  ])("and answered with %d is refused, or answered by something else", async (status, wanted) => {
+    const { error } = await opened(() => ({ refused: { status, body: '{"message":"no"}', retryAfter: 7 } }));
+    expect(error).toMatchObject(wanted);
+    if (status < 400)
+      expect(error).toMatchObject({
+        message: `p.line: http://x/line answered ${status}, not a socket`,
+        cause: { name: "Refusal", status },
+      });
+  });
+
+  test.each([
+    [undefined, true],
+    ["t", false],
+  ])("with the token %j is refused with 401, and told that there was none: %s", async (token, told) => {
+    const refused = { refused: { status: 401, body: "no" } };
+    const { error } = await opened(() => refused, lifetime(), token === undefined ? {} : { token });
+    expect((error as Error).message.includes("no `token` was given")).toBe(told);
   });
 });

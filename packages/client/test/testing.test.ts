@@ -132,6 +132,65 @@ describe("a stopped clock", () => {
     expect(never).not.toHaveBeenCalled();
   });
 
+  test("gives a `performance.now` of the process's own back", () => {
+    const before = Object.getOwnPropertyDescriptor(performance, "now");
+    const own = { value: () => 7, configurable: true, enumerable: false, writable: true };
+    Object.defineProperty(performance, "now", own);
+    try {
+      clock = stopClock();
+      expect(performance.now()).toBe(7);
+      expect(performance.now).not.toBe(own.value);
+      clock.start();
+      expect(Object.getOwnPropertyDescriptor(performance, "now")).toEqual(own);
+    } finally {
+      if (before) Object.defineProperty(performance, "now", before);
+      else Reflect.deleteProperty(performance, "now");
+    }
+  });
+
+  test("moves only after what takes a moment of real time", async () => {
+    const seen: string[] = [];
+    const real = setTimeout;
+    clock = stopClock();
+    for (const how of ["pass", "until"] as const) {
+      seen.length = 0;
+      real(() => seen.push("loaded"), 5);
+      const fired = new Promise<void>((resolve) => setTimeout(resolve, 1)).then(() => void seen.push("fired"));
+      await (how === "pass" ? clock.pass(1) : clock.until(fired));
+      expect([how, seen]).toEqual([how, ["loaded", "fired"]]);
+    }
+  });
+
+  test("passes no more time than it is asked to, in whatever steps, and none while nothing is asked", async () => {
+    clock = stopClock();
+    const began = Date.now();
+    for (const step of [1, 99, 100, 101, 250, 0]) {
+      const before = Date.now();
+      await clock.pass(step);
+      expect([step, Date.now() - before]).toEqual([step, step]);
+    }
+    expect([Date.now() - began, Date.parse("1970-01-01"), typeof Date.UTC(1970, 0)]).toEqual([551, 0, "number"]);
+  });
+
+  test("gives a timer its arguments, and takes a text, a negative or no number as its delay", async () => {
+    clock = stopClock();
+    const began = Date.now();
+    const seen: unknown[] = [];
+    const note = (...args: unknown[]) => void seen.push([Date.now() - began, ...args]);
+    for (const delay of ["30", -5, Number.NaN, undefined, 0]) setTimeout(note, delay as number, String(delay), 2);
+    await clock.pass(40);
+    expect(seen).toEqual([
+      [1, "-5", 2],
+      [1, "NaN", 2],
+      [1, "undefined", 2],
+      [1, "0", 2],
+      [30, "30", 2],
+    ]);
+    const timer = setTimeout(() => {}, 1) as unknown as { ref(): unknown; unref(): unknown; hasRef(): boolean };
+    expect([timer.ref(), timer.unref(), timer.hasRef()]).toEqual([timer, timer, true]);
+    clearTimeout(undefined);
+  });
+
   test("a stream lives by its heartbeats, and five minutes without one end it", async () => {
     const silent = {
       async *send() {

@@ -160,7 +160,8 @@ function* tolerances(old: ContractDocument, now: ContractDocument): Generator<Ch
   for (const name of gone)
     yield inContract(["client", "server"], `/profiles/${name}`, `the profile ${name} was removed`);
   const [was, is] = [old.contract.profile, now.contract.profile];
-  if (was !== is) yield inContract(["client"], "/profile", `the default profile was ${was ?? []} and is ${is ?? []}`);
+  if (was !== is)
+    yield inContract(["client"], "/profile", `the default profile was ${was ?? "none"} and is ${is ?? "none"}`);
 }
 
 function* faults(old: ContractDocument, now: ContractDocument): Generator<Change> {

@@ -9,7 +9,7 @@ export interface SyntaxFault {
 
 const expected: Readonly<Record<string, string>> = {
   InvalidSymbol: "this is no value of JSON; a string stands in double quotes",
-  InvalidNumberFormat: "a number is expected",
+  UnexpectedEndOfNumber: "the number lacks digits",
   PropertyNameExpected: "a property's name in double quotes is expected",
   ValueExpected: "a value is expected",
   ColonExpected: "a colon is expected",

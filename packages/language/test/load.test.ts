@@ -54,6 +54,15 @@ describe("load", () => {
     }
   });
 
+  test("takes lines beside the transcripts for none, and empty lines for nothing", () => {
+    const text = { "notes/x.jsonl": "{", "transcripts/x.json": "[]", "transcripts/y.jsonl": '\n{"note":"y"}\n\n' };
+    const { "transcripts/x.json": _, ...lines } = text;
+    const { transcripts } = assemble(pets({ text: lines }));
+    expect(Object.keys(transcripts)).toEqual(["flow", "y"]);
+    expect(transcripts.y).toEqual([{ note: "y" }]);
+    expect(failure(() => assemble(pets({ text }))).message).toBe("pets/transcripts/x.json: must be a JSON object");
+  });
+
   test("says which folder is not there", async () => {
     await expect(load("/nowhere/at/all")).rejects.toThrow("/nowhere/at/all is not a folder");
   });

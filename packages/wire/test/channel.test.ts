@@ -1,69 +1,9 @@
+import { getEventListeners } from "node:events";
 import type { Side } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, Disconnected, type Port, type PortEvents, Violation } from "@parlance/wire";
-import { Busy, type LinkOptions, link } from "@parlance/wire/link";
+import { type AnyMessage, Disconnected } from "@parlance/wire";
+import { Busy } from "@parlance/wire/link";
 import { describe, expect, test, vi } from "vitest";
-
-const contract = {
-  name: "p",
-  channels: {
-    line: { client: [], server: [], open: { client: "hello", server: "welcome" }, cancel: "stop", fault: "failed" },
-  },
-  exchanges: [
-    { ask: "ask", by: "client", key: "id", answers: [{ message: "reply", key: "id" }] },
-    { ask: "query", by: "client", answers: [{ message: "result" }] },
-    { ask: "run", by: "client", key: "id", busy: "busy", answers: [{ message: "ran" }] },
-  ],
-} as unknown as AnyContract;
-const message = (type: string, more: object = {}) => ({ type, ...more }) as AnyMessage;
-const hello = message("hello");
-
-/** One end of a channel, with the frames that it sends, and its peer's to give. */
-function line(side: Side, more: Partial<LinkOptions> = {}, port: Partial<Port> = {}) {
-  const sent: string[] = [];
-  let on!: PortEvents;
-  const socket: Port = {
-    send: (frame) => void sent.push(frame),
-    close: (code, reason) => void sent.push(`close ${code} ${reason}`),
-    listen: (events) => {
-      on = events;
-    },
-    room: () => undefined,
-    ...port,
-  };
-  const made = link(contract, socket, {
-    channel: "line",
-    side,
-    encode: (one) => ({ data: one.type }) as never,
-    decode({ data }) {
-      if (data === "new") return { unknown: { body: data } } as never;
-      if (data === "bad") throw new Violation("bad", { code: "schema", protocol: "p", side: "server" });
-      const [type, id] = data.split(" ");
-      return { message: message(type!, id ? { id } : {}) } as never;
-    },
-    maxSize: 20,
-    maxQueued: 12,
-    pace: { room: 1, most: 1, stall: 1 },
-    onViolation: (violation) => {
-      throw violation;
-    },
-    ...more,
-  });
-  const { channel } = made;
-  return {
-    ...made,
-    channel,
-    sent,
-    give: (text: string) => on.frame(text),
-    end: (code: number, cause?: Disconnected) => on.close(code, "why", cause),
-  };
-}
-const opened = (more: Partial<LinkOptions> = {}, port: Partial<Port> = {}) => {
-  const it = line("client", more, port);
-  void it.channel.send(hello);
-  it.sent.length = 0;
-  return it;
-};
-const closedWith = (channel: { closed: Promise<unknown> }) => channel.closed.catch((error) => error);
+import { closedWith, contract, hello, line, message, opened } from "./line.js";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -300,6 +240,55 @@ describe("An ask", () => {
     expect(sent).toEqual(["query", "query"]);
     give("result");
     await Promise.all(asks);
+  });
+
+  test("by order that waits for its turn is given up at once by its signal, and never sent", async () => {
+    const { channel, sent, give, asks } = opened();
+    const first = channel.ask(message("query"));
+    const abort = new AbortController();
+    const second = channel.ask(message("query"), { signal: abort.signal });
+    const third = channel.ask(message("query"));
+    await turn();
+    abort.abort(new Error("enough"));
+    await expect(second).rejects.toThrow("enough");
+    give("result 1");
+    expect(await first).toEqual(message("result", { id: "1" }));
+    await turn();
+    expect([sent, asks.size]).toEqual([["query", "query"], 1]);
+    give("result 3");
+    expect(await third).toEqual(message("result", { id: "3" }));
+  });
+
+  test("by order that was sent keeps its turn when its signal gives it up: its answer goes to nobody", async () => {
+    const { channel, sent, give, asks } = opened();
+    const abort = new AbortController();
+    const first = channel.ask(message("query"), { signal: abort.signal });
+    await turn();
+    abort.abort(new Error("enough"));
+    await expect(first).rejects.toThrow("enough");
+    const second = channel.ask(message("query"));
+    await turn();
+    expect([sent, asks.size]).toEqual([["query", "query"], 2]);
+    give("result 1");
+    give("result 2");
+    expect(await second).toEqual(message("result", { id: "2" }));
+  });
+
+  test("that settled leaves no listener on its signal, however it did", async () => {
+    for (const end of ["answer", "close", "failure"] as const) {
+      let fails = false;
+      const { channel, give, end: over } = opened({}, { send: () => fails && over(1006) });
+      const { signal } = new AbortController();
+      fails = end === "failure";
+      const asked = channel.ask(message("ask", { id: "1" }), { signal });
+      if (end === "answer") give("reply 1");
+      if (end === "close") over(1000);
+      await asked.catch(() => {});
+      await turn();
+      expect([end, getEventListeners(signal, "abort")]).toEqual([end, []]);
+      if (end === "answer") expect(await asked).toEqual(message("reply", { id: "1" }));
+      else await expect(asked).rejects.toMatchObject({ code: "closed" });
+    }
   });
 
   test("fails with the end of its channel, and one that asks nothing at once", async () => {

@@ -193,10 +193,11 @@ describe("The end of a durable port", () => {
     vi.useFakeTimers();
     try {
       const pace = { room: 1, most: 100, stall: 50 };
-      for (const [code, again, cause] of [
+      for (const [code, again, cause, isCut = true] of [
         [1006, false, expect.objectContaining({ code: "slow_reader" })],
         [1000, false, undefined],
         [1006, true, undefined],
+        [1006, true, undefined, false],
       ] as const) {
         const { it, send, told, listen } = conversation({ pace });
         listen();
@@ -209,7 +210,7 @@ describe("The end of a durable port", () => {
         if (again) {
           const second = socket();
           it.attach(second.port, 1);
-          second.end(1006);
+          if (isCut) second.end(1006);
         }
         it.end(code, "over");
         expect(told).toEqual([[code, "over", cause]]);

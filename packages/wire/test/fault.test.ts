@@ -112,6 +112,21 @@ describe("A message of failure", () => {
     expect(unfaultMessage(contract, { type: "unheard" })).toBeUndefined();
   });
 
+  test("is read by a contract without codes, and with a code that it does not have, without a status", () => {
+    for (const codes of [undefined, { other: { status: 404 } }, { gone: {} } as never]) {
+      const read = unfaultMessage(contractOf({ codes }), { type: "failed", text: "no", why: "gone" } as never)!;
+      expect({ ...read, message: read.message }).toEqual({
+        ...{ text: "no", code: "gone", status: undefined, details: undefined, recoverable: undefined },
+        message: "no",
+      });
+    }
+    expect(unfaultMessage(contract, { type: "failed", text: "", why: 7 } as never)).toMatchObject({
+      message: "",
+      status: undefined,
+      code: "refused",
+    });
+  });
+
   test("cannot be one that reports none", () => {
     expect(() => faultMessage(contract, "unheard", new Refusal("no"))).toThrow("unheard does not say where");
     expect(() => faultMessage(contract, "word", new Refusal("no"))).toThrow("word does not say where its fault is");

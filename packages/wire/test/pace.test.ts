@@ -1,6 +1,7 @@
 import type { Port, PortEvents } from "@parlance/wire";
 import { PacedPort } from "@parlance/wire/link";
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { disconnected } from "../src/errors.js";
 import { sendAll } from "../src/send-all.js";
 
 const STALL = 1000;
@@ -88,6 +89,31 @@ describe("A paced port", () => {
       vi.advanceTimersByTime(STALL / 2);
     }
     expect(close).not.toHaveBeenCalled();
+  });
+
+  it("gives its listener what its socket hears: frames, that the peer is closing, and the close with its cause", () => {
+    let on: PortEvents | undefined;
+    const port: Port = {
+      send() {},
+      close() {},
+      listen: (events) => {
+        on = events;
+      },
+    };
+    const heard: unknown[] = [];
+    const paced = new PacedPort(port, pace);
+    paced.listen({
+      frame: (text) => void heard.push(text),
+      close: (...how) => void heard.push(how),
+      closing: (...how) => void heard.push(["closing", ...how]),
+    });
+    on!.frame("a");
+    on!.closing!(3000, "bye");
+    const cause = disconnected("why", "closed", true);
+    on!.close(1006, "cut", cause);
+    on!.close(1000, "again");
+    paced.send("late");
+    expect([heard, paced.buffered()]).toEqual([["a", ["closing", 3000, "bye"], [1006, "cut", cause]], 0]);
   });
 
   it("lets go of everything when its socket is closed", async () => {
@@ -265,6 +291,29 @@ describe("sendAll", () => {
     end(new Error("over"));
     await expect(failing).rejects.toThrow("over");
     expect(left).toHaveBeenCalledOnce();
+  });
+
+  it("does not wait for a generator that makes its next message when the channel ends", async () => {
+    async function* messages() {
+      yield 1;
+      await new Promise(() => {});
+    }
+    let end = (_: unknown): void => {};
+    const sent: number[] = [];
+    const failing = sendAll("a channel", messages(), {
+      send: (one) => {
+        sent.push(one);
+        return undefined;
+      },
+      onEnd(stop) {
+        end = stop;
+        return () => {};
+      },
+    });
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    end(new Error("over"));
+    await expect(failing).rejects.toThrow("over");
+    expect(sent).toEqual([1]);
   });
 
   it("rejects where the source throws", async () => {

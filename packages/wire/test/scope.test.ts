@@ -226,6 +226,96 @@ test.each([
   },
 );
 
+test.each<[delay: number, waits: readonly [late: number, runs: boolean][]]>([
+  // Half of it, and half again, each at most 100 ms and its own length late.
+  [
+    200,
+    [
+      [0, false],
+      [0, true],
+    ],
+  ],
+  [
+    200,
+    [
+      [199.9, false],
+      [199.9, true],
+    ],
+  ],
+  [
+    200,
+    [
+      [200, false],
+      [0, false],
+      [0, true],
+    ],
+  ],
+  [
+    200,
+    [
+      [0, false],
+      [200, false],
+      [5000, false],
+      [0, true],
+    ],
+  ],
+  [
+    0,
+    [
+      [0, false],
+      [99.9, true],
+    ],
+  ],
+  [
+    0,
+    [
+      [100, false],
+      [0, false],
+      [0, true],
+    ],
+  ],
+  [
+    5,
+    [
+      [102.9, false],
+      [101.9, true],
+    ],
+  ],
+  [
+    5,
+    [
+      [103, false],
+      [0, false],
+      [102, false],
+      [0, true],
+    ],
+  ],
+])("a half of a wait of %d ms in which the process stood still does not count: %j", (delay, waits) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  let now = 1000;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+  const set = vi.spyOn(globalThis, "setTimeout");
+  try {
+    const { scope } = opened();
+    const run = vi.fn();
+    scope.timeout(delay, run);
+    for (const [late, runs] of waits) {
+      now += set.mock.lastCall![1]! + late;
+      vi.advanceTimersToNextTimer();
+      expect([late, run.mock.calls.length]).toEqual([late, runs ? 1 : 0]);
+      expect(scope.stats().timers).toBe(runs ? 0 : 1);
+    }
+    const halves = set.mock.calls.map(([, half]) => half);
+    expect(halves.slice(0, 1)).toEqual([Math.ceil(delay / 2)]);
+    expect(halves.at(-1)).toBe(Math.floor(delay / 2));
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    clock.mockRestore();
+    set.mockRestore();
+    vi.useRealTimers();
+  }
+});
+
 test("a scope's timers keep no process alive", () => {
   const { scope } = opened();
   const made = [vi.spyOn(globalThis, "setTimeout"), vi.spyOn(globalThis, "setInterval")];

@@ -1,4 +1,5 @@
 import { encode, encodeComment, type SseEvent } from "@parlance/wire";
+import { decoder } from "@parlance/wire/sse";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chunkings, hear, utf8 } from "./chunkings.js";
@@ -87,6 +88,43 @@ describe("The limit of one event", () => {
       const heard = hear(chunks, limit);
       if (!heard.tooLarge || heard.events.length > 0)
         expect(heard, `cut after byte ${chunks[0]!.length}`).toMatchObject({ tooLarge: true, events: [] });
+    }
+  });
+
+  it("is met by an event of exactly so many characters, and by an unfinished line with 256 more for its field", () => {
+    const heard = (...chunks: string[]) => {
+      let tooLarge = 0;
+      const events: number[] = [];
+      const { push } = decoder({
+        maxSize: limit,
+        onEvent: ({ data }) => void events.push(data.length),
+        onTooLarge: () => tooLarge++,
+      });
+      for (const chunk of chunks) push(chunk);
+      return [events, tooLarge];
+    };
+    const x = (count: number) => "x".repeat(count);
+    const ends = "\n\n";
+    // In one line, in several, in a name and in an id.
+    for (const of of [
+      (size: number) => `data: ${x(size)}${ends}`,
+      (size: number) => `data:${x(size)}${ends}`,
+      (size: number) => `data: ${x(400)}\ndata: ${x(size - 401)}${ends}`,
+    ]) {
+      expect(heard(of(limit))).toEqual([[limit], 0]);
+      expect(heard(of(limit + 1), of(1000))).toEqual([[], 1]);
+    }
+    for (const field of ["event", "id"]) {
+      expect(heard(`${field}: ${x(limit)}\ndata: 1${ends}`)).toEqual([[1], 0]);
+      expect(heard(`${field}: ${x(limit + 1)}\ndata: 1${ends}`)).toEqual([[], 1]);
+    }
+    // What has no end yet: its own length, with the data before it.
+    for (const before of ["", `data: ${x(100)}\n`]) {
+      const most = limit + 256 - (before === "" ? 0 : 100);
+      expect(heard(before, `other: ${x(most - 7)}`, `\n\ndata: 1${ends}`)[1]).toBe(0);
+      expect(heard(before, `other: ${x(most - 6)}`, `\n\ndata: 1${ends}`, x(5000))).toEqual([[], 1]);
+      expect(heard(before, `other: ${x(most - 107)}`, x(100))[1]).toBe(0);
+      expect(heard(before, `other: ${x(most - 107)}`, x(101))[1]).toBe(1);
     }
   });
 

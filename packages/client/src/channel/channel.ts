@@ -53,10 +53,10 @@ export async function openChannel(
   }
 
   async function plain(): Promise<AnyChannel> {
-    const late = () => timedOut(what, ANSWER_WITHIN);
+    const late = (limit: number) => () => timedOut(what, limit);
     const request = lifetime(life.signal);
-    const own = await within(request, () => requests.headers(headers, request), answerTimeout, late);
-    const port = await within(request, () => openSocket(own, [], request), ANSWER_WITHIN, late);
+    const own = await within(request, () => requests.headers(headers, request), answerTimeout, late(answerTimeout));
+    const port = await within(request, () => openSocket(own, [], request), ANSWER_WITHIN, late(ANSWER_WITHIN));
     life.signal.throwIfAborted();
     return linkOver(port).channel;
   }

@@ -30,7 +30,7 @@ const ceilings = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxPr
 /** Keywords compared as a whole: added, removed or changed. */
 const conditions = (
   "pattern format multipleOf uniqueItems contains propertyNames patternProperties not if then else dependentRequired " +
-  "dependentSchemas prefixItems additionalProperties"
+  "dependentSchemas prefixItems additionalProperties unevaluatedProperties unevaluatedItems"
 ).split(" ");
 
 /** What changed between two versions of a schema that `writers` write. */

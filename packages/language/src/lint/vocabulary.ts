@@ -16,7 +16,7 @@ export function vocabulary(
   subject: Schemas,
   ajv: Ajv2020,
   judge: Ajv2020,
-  compiling = true,
+  compiling: boolean,
 ): { findings: Finding[]; broken: ReadonlySet<string> } {
   const findings: Finding[] = [];
   const formats = new Set(Object.keys(ajv.formats));
