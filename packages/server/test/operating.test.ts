@@ -30,7 +30,7 @@ function operating(
 ) {
   const root = Scope.open(() => {});
   onTestFinished(() => root.close());
-  const log: unknown[] = [];
+  const log: unknown[][] = [];
   const note =
     (what: string, result?: unknown) =>
     (...given: unknown[]) => {
@@ -102,8 +102,8 @@ describe("An operation", () => {
     const message = { type: "ask" };
     let seen: unknown;
     const { operated, log } = operating(
-      (_, { ask }: never) => {
-        seen = (ask as unknown as { message: unknown }).message;
+      (_, call) => {
+        seen = call!.ask!.message;
         return "x";
       },
       { settles: true, claimed: { message, release } },

@@ -65,6 +65,19 @@ describe("A call", () => {
     expect([send.mock.calls.length <= 21, rest()]).toEqual([true, REST]);
   });
 
+  test("that was to be tried again is not, once its time is over", async () => {
+    const { made, outcome, rest } = calls();
+    let fail = (_: unknown): void => {};
+    const send = vi.fn(() => new Promise((_, reject) => (fail = reject)));
+    const seen = outcome(made.ask("read s", send));
+    await after(TIMEOUT - 20);
+    fail(new Error("cut"));
+    await after(20);
+    expect([(seen.outcome as RedisStoreError).code, rest()]).toEqual(["timeout", REST]);
+    await after(1000);
+    expect(send).toHaveBeenCalledOnce();
+  });
+
   test("without an answer times out, which has no cause then", async () => {
     const { made, outcome } = calls();
     const [asked, waited] = [outcome(made.ask("read s", never)), outcome(made.within("PING", never()))];
@@ -187,8 +200,8 @@ describe("Timers", () => {
     timers.after(100, run);
     timers.limit(100, run);
     timers.stop();
-    timers.after(100, run)();
-    timers.limit(100, run)();
+    timers.after(100, run);
+    timers.limit(100, run);
     await after(1000);
     expect([run.mock.calls, timers.count(), vi.getTimerCount()]).toEqual([[], 0, 0]);
   });

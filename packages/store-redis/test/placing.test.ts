@@ -106,6 +106,7 @@ describe("Subscriptions", () => {
     const { made, connections } = single();
     const [one, two] = [subscriber(), subscriber()];
     await made.subscribe("a", one).ready;
+    await after(300);
     await made.subscribe("b", two).ready;
     await after(700);
     connections[0]!.emit("end");
