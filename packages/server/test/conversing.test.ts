@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 // Channels whose client is a test, frame by frame.
 
 type Handler = BasedHandlers["session"];
-const state = { type: "initial_state", files: [], activeFile: null } as const;
+const state = { type: "initial_state" as const, files: [], activeFile: null };
 const listening: Handler = async (_, channel) => {
   channel.send(state);
   for await (const message of channel)
@@ -252,9 +252,15 @@ describe("A channel", () => {
   });
 
   test("of a client that sends nothing is open for as long as it likes", async () => {
-    const app = serve(loco, { stream: async (_, channel) => void (await channel.closed) } as never, {
-      allowAnonymous: true,
-    });
+    const app = serve(
+      loco,
+      {
+        stream: async (_: unknown, channel: { readonly closed: Promise<void> }) => void (await channel.closed),
+      } as never,
+      {
+        allowAnonymous: true,
+      },
+    );
     onTestFinished(() => app.close());
     const port = (await app.webSocket("ws://localhost/v1/sessions/s/stream", {
       headers: {},

@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { cuttable } from "../src/testing/cuts.js";
 
-const state = { type: "initial_state", files: [], activeFile: null } as const;
+const state = { type: "initial_state" as const, files: [], activeFile: null };
 const session: BasedHandlers["session"] = async (_, channel) => {
   channel.send(state);
   for await (const _ of channel);

@@ -46,7 +46,7 @@ async function answering({
       wrote.push([what, ...given]);
       return result;
     };
-  const out: Record<string, unknown> = Object.assign(new EventEmitter(), {
+  const out: object = Object.assign(new EventEmitter(), {
     headersSent: false,
     destroyed: false,
     writableEnded: false,
