@@ -34,6 +34,10 @@ const reading: Talk = async (app, resume) => {
   const session = await connect(based, { ...app, resume, reconnectFor: 1 }).session();
   for await (const _ of session);
 };
+const losing: Talk = async (app, resume) => {
+  app.cut({ after: 1 });
+  await reading(app, resume);
+};
 
 const ENDS: readonly (readonly [what: string, how: string, handler: (...given: never[]) => unknown, talk: Talk])[] = [
   [
@@ -105,6 +109,24 @@ const ENDS: readonly (readonly [what: string, how: string, handler: (...given: n
       for await (const _ of on);
     },
     channel,
+  ],
+  [
+    "a channel whose connection is cut for good",
+    "gone",
+    async (_: unknown, on: AsyncIterable<unknown> & { send(message: object): void }) => {
+      on.send({ type: "initial_state", files: [], activeFile: null });
+      for await (const _ of on);
+    },
+    losing,
+  ],
+  [
+    "a channel whose connection is cut for good, and whose handler waits for its signal",
+    "gone",
+    async (_: unknown, on: { send(message: object): void }, { signal }: { signal: AbortSignal }) => {
+      on.send({ type: "initial_state", files: [], activeFile: null });
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    },
+    losing,
   ],
   [
     "a channel whose handler is done",

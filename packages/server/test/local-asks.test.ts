@@ -152,7 +152,7 @@ describe("An ask that channels answer", () => {
     expect(channels.map(({ asked }) => asked.map(({ message }) => message))).toEqual([[question], [question], []]);
     channels[1]!.asked[0]!.settle(answer);
     expect(await asked).toBe(answer);
-    expect(channels[0]!.asked[0]!.signal.aborted).toBe(true);
+    expect(channels[0]!.asked[0]!.signal.reason).toMatchObject({ name: "AbortError", message: "it is answered" });
     reader("s", { ask: channels[2]!.ask });
     expect([channels[2]!.asked, stats().asks]).toEqual([[], 0]);
   });

@@ -78,7 +78,7 @@ export function makeChannels(): Channels {
       if (!channel.subscriptions.delete(subscription) || channel.subscriptions.size > 0 || !isCurrent(channel)) return;
       channels.delete(channel.name);
       heal(channel);
-      if (channel.ready) channel.link?.unsubscribe(channel.name);
+      if (channel.ready) channel.link!.unsubscribe(channel.name);
     },
     interrupt(link) {
       const moving = [...channels.values()].filter((channel) => channel.link === link);

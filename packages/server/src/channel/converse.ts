@@ -59,8 +59,8 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
   );
   shutdown.onDrain(scope, () => void channel.close(1001, "the server is closing"));
   callbacks.open(called);
-  let how: How = "done";
-  scope.add(() => callbacks.close(called, how));
+  let how: How | undefined;
+  scope.add(() => callbacks.close(called, how ?? endOf(scope.reason)));
   try {
     const handler = handlers[name] as (input: unknown, channel: AnyChannel, call: unknown) => unknown;
     const handled = (async () => handler(called.input, limited(context, channel), callOf(context, called, scope)))();
@@ -69,15 +69,21 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
       scope.add(() => resolve(undefined));
       handled.then(resolve, reject);
     });
-    if (scope.closed) {
-      how = "gone";
+    if (scope.closed)
       handled.catch((error) => !isAbort(error) && isHidden(error) && callbacks.report(error, "handler", name));
-    }
   } catch (error) {
-    how = scope.closed ? "gone" : "failed";
-    if (how === "failed") failed(context, called, wire, error);
+    if (!scope.closed) {
+      how = "failed";
+      failed(context, called, wire, error);
+    }
   }
   await finish(context, wire, port, scope);
+}
+
+/** How a channel has ended whose handler did not fail. */
+function endOf(reason: unknown): How {
+  if (reason instanceof Disconnected) return "gone";
+  return reason === undefined || isAbort(reason) ? "done" : "failed";
 }
 
 /** Wraps a channel for its handler: an unanswered ask ends after `askWithin`. */

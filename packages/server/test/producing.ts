@@ -1,0 +1,69 @@
+import type { Stream } from "@parlance/contract";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import type { Refusal } from "@parlance/wire";
+import { Scope } from "@parlance/wire/scope";
+import { expect, onTestFinished } from "vitest";
+import type { Context } from "../src/call.js";
+import { LIMITS } from "../src/limits.js";
+import type { Called } from "../src/options.js";
+import { produce } from "../src/stream/produce.js";
+
+export const text = (word: string) => ({ type: "text", text: word });
+export const done = { type: "done", full_response: "" };
+export const block = (event: string, data: object, id = "") =>
+  `event: ${event}\n${id}data: ${JSON.stringify(data)}\n\n`;
+
+export interface Making {
+  readonly handler: (input: unknown, call: { readonly signal: AbortSignal }) => unknown;
+  /** What the contract says of the stream. */
+  readonly stream?: Partial<Stream>;
+  readonly message?: (type: string) => Refusal | undefined;
+}
+
+/** A stream of a handler that a test is, with limits of half a second for the handler and a second for a heartbeat. */
+export function making({ handler, stream = {}, message = () => undefined }: Making) {
+  const root = Scope.open((error) => {
+    throw error;
+  });
+  onTestFinished(() => root.close());
+  const scope = root.child("streams");
+  const events: unknown[] = [];
+  const plain = foldGateway as unknown as Context["contract"];
+  const { send } = plain.operations;
+  const described = { ...send!.answer.stream!, ...stream };
+  const contract = { ...plain, operations: { send: { ...send!, answer: { ...send!.answer, stream: described } } } };
+  const context = {
+    contract,
+    options: {},
+    limits: { ...LIMITS, heartbeat: 1000, answerWithin: 500 },
+    handlers: { send: handler },
+    callbacks: {
+      message: (_: unknown, { type }: { readonly type: string }, from: string) => {
+        events.push(`${from} ${type}`);
+        return message(type);
+      },
+      open: () => events.push("open"),
+      close: (_: unknown, how: string) => events.push(how),
+      refuse: (_: unknown, { status }: Refusal, cause: unknown, operation: string) =>
+        events.push(["refuse", status, (cause as Error).message, operation]),
+      report: (error: Error, ...where: unknown[]) => events.push(["report", error.message, ...where]),
+    },
+  } as unknown as Context;
+  const called = { operation: "send", input: { content: "x" } } as unknown as Called;
+  const making = produce(context, called, scope);
+  making.catch(() => {});
+  return { making, scope, events };
+}
+
+/** All blocks of a stream, and how it went. */
+export async function read(of: Making, id?: (seq: number) => string) {
+  const { making: made, scope, events } = making(of);
+  const production = await made;
+  const blocks = production.blocks(id);
+  const got: string[] = [];
+  for (let step = await blocks.next(); !step.done; step = await blocks.next()) got.push(...step.value);
+  // Nothing comes after the end.
+  expect(await blocks.next()).toEqual({ done: true, value: undefined });
+  scope.close();
+  return { got, events, production };
+}

@@ -1,0 +1,65 @@
+import { Disconnected, Refusal, Violation } from "@parlance/wire";
+import { describe, expect, test } from "vitest";
+import { type Context, calledOf, isHidden, refusalOf, sessionOf } from "../src/call.js";
+import { WebRequest } from "../src/http/request.js";
+
+const request = () => new WebRequest(new Request("http://localhost/x"));
+
+describe("An error", () => {
+  const violation = (side: "client" | "server", code: string) =>
+    new Violation("wrong", { code, protocol: "p", side } as never);
+  const lost = (code: string) => new Disconnected("lost", { code, retryable: true } as never);
+  const trap = new Proxy(new Error("x"), {
+    getPrototypeOf() {
+      throw new Error("trap");
+    },
+  });
+  const broken = Object.defineProperty(new Refusal("no", { status: 409 }), "code", {
+    get() {
+      throw new Error("broken");
+    },
+  });
+
+  test.each<[what: string, error: unknown, status: number, message: string, hidden: boolean, retryAfter?: number]>([
+    ["a refusal", new Refusal("no", { status: 409, retryAfter: 7 }), 409, "no", false, 7],
+    ["a mistake of the client", violation("client", "schema"), 400, "p: wrong (from the client)", false],
+    ["too much of the client", violation("client", "too_large"), 413, "p: wrong (from the client)", false],
+    ["a mistake of the server", violation("server", "schema"), 500, "the server failed", true],
+    ["an outage", lost("unreachable"), 503, "the server cannot do this now", true, 1],
+    ["a timeout", lost("timeout"), 503, "the server cannot do this now", true, 1],
+    ["a loss", lost("closed"), 500, "the server failed", true],
+    ["any error", new Error("secret"), 500, "the server failed", true],
+    ["no error at all", undefined, 500, "the server failed", true],
+    ["what cannot be read", trap, 500, "the server failed", true],
+    ["a refusal that cannot be read", broken, 500, "the server failed", false],
+  ])("is told as far as it may be known: %s", (_, error, status, message, hidden, retryAfter) => {
+    const refusal = refusalOf(error);
+    expect([refusal.status, refusal.message, refusal.retryAfter, isHidden(error)]).toEqual([
+      status,
+      message,
+      retryAfter,
+      hidden,
+    ]);
+  });
+});
+
+test("the session of a call is that of its principal, unless all share them", () => {
+  const authenticate = () => "me";
+  const named = (options: object, input: object, session: string | undefined = "id", principal: unknown = "me") =>
+    sessionOf(
+      { contract: { session }, options } as unknown as Context,
+      calledOf("x", input as never, principal, request()),
+    );
+  expect(named({}, { id: "s" })).toBe("s");
+  expect(named({}, { id: 5 })).toBe("5");
+  expect(named({}, {})).toBeUndefined();
+  expect(
+    sessionOf(
+      { contract: {}, options: {} } as unknown as Context,
+      calledOf("x", { id: "s" } as never, "me", request()),
+    ),
+  ).toBeUndefined();
+  expect(named({ authenticate }, { id: "s" })).toBe('["\\"me\\"","s"]');
+  expect(named({ authenticate, sharedSessions: true }, { id: "s" })).toBe("s");
+  expect(named({ authenticate, identify: () => "I" }, { id: "s" })).toBe('["I","s"]');
+});
