@@ -12,7 +12,7 @@ import { Requester } from "../src/suite/node/requester.js";
 import type { ServerPeer } from "../src/suite/peer.js";
 import { success } from "../src/suite/server/operations.js";
 import { Trace } from "../src/suite/trace.js";
-import { ferry } from "./ferry.js";
+import { ferry, ferryFiles } from "./ferry.js";
 import { changesOf, joined } from "./server-changes.js";
 import { type Noted, noting, saying } from "./server-said-again.js";
 
@@ -98,3 +98,15 @@ async function flawOf(one: ServerCase, noted: Noted, isLive: boolean): Promise<s
     throw error;
   }
 }
+
+test.each(["operations", "channels"] as const)("a contract without %s has the cases of all else", async (kind) => {
+  const { [kind]: _, exchanges, ...source } = JSON.parse(ferryFiles["contract.json"]!);
+  const own = Object.entries(ferryFiles).filter(([file]) => file.startsWith("messages/"));
+  const files = { ...Object.fromEntries(own), "contract.json": JSON.stringify({ ...source, [kind]: {} }) };
+  const { server, client } = await suiteOf(assemble({ name: "ferry", files }), contractValue);
+  const calls = new Set([...server, ...client].map(({ id }) => id.split("/")[1]!));
+  const left = kind === "operations" ? ["bridge", "deck"] : Object.keys(ferry.contract.operations);
+  expect([...calls].filter((call) => !["code", "transcript", "unknown-path"].includes(call)).sort()).toEqual(
+    [...left].sort(),
+  );
+});
