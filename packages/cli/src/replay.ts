@@ -47,7 +47,8 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (values.as !== "server" && values.as !== "client") throw new UsageError("say --as server or --as client");
   const number = (option: "speed" | "wait" | "port", otherwise: number) => {
     const found = Number(values[option] ?? otherwise);
-    if (!Number.isFinite(found) || found < 0) throw new UsageError(`--${option} ${values[option]} is not a number`);
+    const fits = option === "port" ? Number.isInteger(found) && found <= 65_535 : Number.isFinite(found);
+    if (!fits || found < 0) throw new UsageError(`--${option} ${values[option]} is not a number that fits`);
     return found;
   };
   const recording = await recordingAt(positionals, io, values.contract);

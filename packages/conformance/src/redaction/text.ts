@@ -19,7 +19,7 @@ const FORMS = [
   // The password of a URL, whatever its characters. A port is none.
   /:\/\/[^\s/:"'<>]{0,256}:((?!\d+\/)[^\s"'<>]{2,512})@(?=[\w[])/g,
   /(?<=:\/\/)[\w-]{16,}(?=@)/g,
-  /\b[\w.-]{1,64}:([^\s:@"'`]{2,200})@(?:tcp|unix)\(/g,
+  /\b[\w.-]{1,64}:([^\s:@"'`]{2,200})(?=@(?:tcp|unix)\()/g,
   /\b(?:proxy-)?authorization\\?["']?\s*[:=]\s*\\?["'`]?(?:(?:Bearer|Basic|Token|ApiKey)\s+)?([^\s"'`,;\\]{4,})/gi,
   // Schemes with parameters.
   /\bauthorization\\?["']?\s*[:=]\s*\\?["']?(?:Digest|NTLM|Negotiate|Hawk|OAuth|Signature|AWS4-[\w-]+|HMAC[\w-]*)\s+([^\r\n]+)/gi,
@@ -28,7 +28,7 @@ const FORMS = [
 ];
 /** A substring of each of them, or the separator of a name and its value. */
 const HINT =
-  /[=:]| is |["']\s*,|<|[Pp]ass|[Tt]oken|mysql|mongo|sqlcmd|redis|echo|printf|identified|IDENTIFIED|ldap|vault|setenv|\bset |ENV|[Ss]ecret|[kK]ey|KEY|PASS|login|AUTH|hooks|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
+  /[=:]| is |["']\s*,|<|[Pp]ass|[Tt]oken|mysql|mariadb|mongo|twine|sqlcmd|redis|echo|printf|identified|IDENTIFIED|ldap|vault|\b[sS]et(?:x|env|Env| )|ENV|ARG|[Ss]ecret|[kK]ey|KEY|PASS|login|AUTH|hooks|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
 
 /**
  * The secrets of a text that are known by their form, or by their name. `isWhole` is false for texts that were joined: a sentence such as

@@ -228,19 +228,17 @@ const NAMED = new Set(["properties", "patternProperties", "$defs", "definitions"
 function stripParameters(source: ContractDocument["source"], keyword: string): Record<string, unknown> {
   const calls = (kind: "operations" | "channels") =>
     Object.fromEntries(
-      Object.entries((source[kind] ?? {}) as Record<string, { parameters?: Record<string, object> }>).map(
-        ([name, call]) => [
-          name,
-          call.parameters === undefined
-            ? call
-            : {
-                ...call,
-                parameters: Object.fromEntries(
-                  Object.entries(call.parameters).map(([key, { [keyword as never]: _, ...rest }]) => [key, rest]),
-                ),
-              },
-        ],
-      ),
+      Object.entries(source[kind] as Record<string, { parameters?: Record<string, object> }>).map(([name, call]) => [
+        name,
+        call.parameters === undefined
+          ? call
+          : {
+              ...call,
+              parameters: Object.fromEntries(
+                Object.entries(call.parameters).map(([key, { [keyword as never]: _, ...rest }]) => [key, rest]),
+              ),
+            },
+      ]),
     );
   return { operations: calls("operations"), channels: calls("channels") };
 }
