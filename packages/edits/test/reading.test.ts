@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { parseBeginPatch } from "../src/formats/begin-patch.js";
 import { parseEditBlocks } from "../src/formats/edit-block.js";
 import { repair, unreadable } from "../src/formats/message.js";
 import { parsePatch } from "../src/parse.js";
@@ -77,4 +78,11 @@ describe("10,000 repairs are listed, and no more", () => {
     const block = "```edit\nfile: a\naction: edit\nold_content: |\n  a\nnew_content: |\n  b\n```\n";
     expect(parseEditBlocks(block)).toMatchObject({ ok: true, repairs: [] });
   });
+});
+
+test("a section of a patch without changes gives no file, and one repair", () => {
+  const patch = "*** Begin Patch\n*** Update File: a\n@@\n x\n*** Update File: b\n@@\n-x\n+y\n*** End Patch\n";
+  const reading = parseBeginPatch(patch);
+  expect(reading.ok && reading.patch.files.map(({ after }) => after)).toEqual(["b"]);
+  expect(reading.ok && reading.repairs.map(({ kind }) => kind)).toContain("no-change");
 });

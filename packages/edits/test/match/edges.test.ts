@@ -6,7 +6,7 @@ import type { Hunk } from "../../src/patch.js";
 /** A hunk: its number, or null, and its lines. */
 type Own = readonly [start: number | null, lines: string, more?: Partial<Hunk>];
 /** What is expected: the text, and the rungs of each hunk; or each conflict, with its candidates. */
-type Row = readonly [what: string, text: string, hunks: readonly Own[], made: string, rungs?: string, path?: string];
+type Row = [what: string, text: string, hunks: readonly Own[], made: string, rungs?: string, path?: string];
 
 function apply(text: string, hunks: readonly Own[], path = "x", options: ApplyOptions = {}): [string, string?] {
   const own = hunks.map(

@@ -4,7 +4,7 @@ import type { FileKind, Hunk } from "../../src/patch.js";
 
 /** A hunk: its numbers and its lines. */
 type Own = readonly [oldStart: number, newStart: number, lines: string, more?: Partial<Hunk>];
-type Row = readonly [what: string, text: string, hunks: readonly Own[], made: string, options?: StrictOptions];
+type Row = [what: string, text: string, hunks: readonly Own[], made: string, options?: StrictOptions];
 
 function apply(text: string, hunks: readonly Own[], options?: StrictOptions, kind: FileKind = "modify"): string {
   const own = hunks.map(

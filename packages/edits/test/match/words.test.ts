@@ -51,6 +51,8 @@ describe("a context line with a letter wrong", () => {
       `let margn = "${"a".repeat(1000)}";`,
       `let margin = "${"a".repeat(1000)}";`,
     ],
+    ["a name without letters", "run(___, 1);", "run(__, 1);"],
+    ["letters for a name without any", "run(ab, 1);", "run(__, 1);"],
     ["three letters more", "let marginxyz = 1;", "let margin = 1;"],
   ])("is another line: %s", (_, own, there) => {
     expect(isTaken(own, there)).toBe(false);

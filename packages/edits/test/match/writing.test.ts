@@ -4,7 +4,7 @@ import { readBlocks } from "../../src/match/blocks.js";
 import { startEffort } from "../../src/match/effort.js";
 import { readOutline } from "../../src/match/outline.js";
 
-type Row = readonly [what: string, text: string, lines: string, made: string, rungs?: string, path?: string];
+type Row = [what: string, text: string, lines: string, made: string, rungs?: string, path?: string];
 
 /** The text that a hunk without number makes, and its rungs; or why none. */
 const expectRow = (_: string, text: string, lines: string, made: string, rungs?: string, path = "x") => {

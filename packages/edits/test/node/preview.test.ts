@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { isBusy } from "../../src/node/conflict.js";
 import { contentHash } from "../../src/node/hash.js";
 import { describeChanges, invertChanges } from "../../src/node/preview.js";
 import type { FileState } from "../../src/node/stage.js";
@@ -74,4 +75,9 @@ test("planned files inverted have their states exchanged, and moves go back from
       { from: "y", to: "x" },
     ],
   });
+});
+
+test("only a plan that waits for another one may succeed later", () => {
+  const busy = (reason: "busy" | "io" | "hunks") => isBusy({ path: null, reason, message: "" });
+  expect([busy("busy"), busy("io"), busy("hunks")]).toEqual([true, false, false]);
 });
