@@ -46,8 +46,7 @@ export const fillDots: Fill = (sides, target, ladder) => {
     const filled = fill(sides, pieces, target);
     return filled ? place(filled, pieces[0]!.rows[0]!, rung, target, ladder) : refuse("not-found");
   }
-  const missing = pieces.find(({ rows }) => rows.length === 0);
-  return refuse("not-found", missing ? [] : [pieces[0]!.rows[0]!]);
+  return refuse("not-found");
 };
 
 /** The place of a hunk whose dots are filled in. */

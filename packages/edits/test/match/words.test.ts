@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import { applyPatch } from "../../src/apply.js";
+import type { LineRange } from "../../src/match/aligner.js";
+import { writesInString } from "../../src/match/quoted.js";
+import type { FileKind } from "../../src/patch.js";
+import { takeApart } from "../../src/sides.js";
+
+function apply(lines: string[], text: string, at?: LineRange, kind: FileKind = "modify", more: object = {}) {
+  const hunk = { id: "h", oldStart: null, newStart: null, lines, ...more };
+  const result = applyPatch({ kind, before: "x.ts", after: "x.ts", hunks: [hunk] }, text, { at });
+  if (result.ok) return [result.text, result.hunks.map(({ at, repairs }) => [at, ...repairs].join(" ")).join()];
+  return result.conflicts.map(({ reason, candidates }) => [reason, ...candidates].join(" "));
+}
+
+/** Whether a context line may stand for the text's line. */
+function isTaken(own: string, there: string): boolean {
+  const made = apply([` ${own}`, " a", " d", "-b", "+c"], `${there}\na\nd\nb\n`);
+  if (made.length === 2) expect(made).toEqual([`${there}\na\nd\nc\n`, "1 misspelt"]);
+  else expect(made).toEqual(["not-found"]);
+  return made.length === 2;
+}
+
+describe("a context line with a letter wrong", () => {
+  test.each([
+    ["a letter too few", "let margn = 1;", "let margin = 1;"],
+    ["a letter too many", "let marginn = 1;", "let margin = 1;"],
+    ["another letter", "let murgin = 1;", "let margin = 1;"],
+    ["two letters swapped", "let margni = 1;", "let margin = 1;"],
+    ["another letter of five", "run(zorpl);", "run(zorbl);"],
+    ["a letter wrong in a part of a word", "let topMargni = 1;", "let topMargin = 1;"],
+    ["a letter wrong in a keyword's first place", "ocnst zorbl = 1;", "const zorbl = 1;"],
+    ["a letter behind the quote", "run('stric't);", "run('strict');"],
+  ])("is the text's: %s", (_, own, there) => {
+    expect(isTaken(own, there)).toBe(true);
+  });
+
+  test.each([
+    ["another letter of four", "run(zopb, 1);", "run(zorb, 1);"],
+    ["two words wrong", "let margn = valeu;", "let margin = value;"],
+    ["a plural", "let margins = 1;", "let margin = 1;"],
+    ["a singular", "let margin = 1;", "let margins = 1;"],
+    ["a past tense", "let zorbled = 1;", "let zorble = 1;"],
+    ["a negation", "let nmargin = 1;", "let margin = 1;"],
+    ["another first letter", "let bargin = 1;", "let margin = 1;"],
+    ["another case", "let MArgin = 1;", "let margin = 1;"],
+    ["another digit", "let margin = 2;", "let margin = 1;"],
+    ["another operator", "let margin - 1;", "let margin = 1;"],
+    ["a short line", "margn;", "margin;"],
+    [
+      "a line more than 1,000 characters long",
+      `let margn = "${"a".repeat(1000)}";`,
+      `let margin = "${"a".repeat(1000)}";`,
+    ],
+    ["a name without letters", "run(___, 1);", "run(__, 1);"],
+    ["letters for a name without any", "run(ab, 1);", "run(__, 1);"],
+    ["three letters more", "let marginxyz = 1;", "let margin = 1;"],
+  ])("is another line: %s", (_, own, there) => {
+    expect(isTaken(own, there)).toBe(false);
+  });
+
+  test("of 600 characters is the text's", () => {
+    const tail = `"${"a".repeat(600)}";`;
+    expect(isTaken(`let margn = ${tail}`, `let margin = ${tail}`)).toBe(true);
+  });
+
+  // A word of each kind, none of which is a slip, where the text has it with a letter more.
+  test.each(
+    "async catch finally function include protected readonly throws void while boolean abstract adaptor bool cache clause cons court device drive effect event extend files ifdef inner latter load mode model parse perform point quality queue reply rest retries server setgid shape share space stack strchr string thorough time until user width word write".split(
+      " ",
+    ),
+  )("is another line where its word is %s", (word) => {
+    const isListed = word !== "queue";
+    expect(isTaken(`run(${word}, 1);`, `run(${word[0]}x${word.slice(1)}, 1);`)).toBe(!isListed);
+  });
+
+  test("is another line where its word is one of the text or of the new lines", () => {
+    const lines = [" let margn = 1;", " a", " d", "-b", "+c"];
+    const text = "let margin = 1;\na\nd\nb\n";
+    expect(apply(lines, `${text}margn\n`)).toEqual(["not-found"]);
+    expect(apply([...lines, "+margn"], text)).toEqual(["not-found"]);
+    expect(apply(lines, `${text}topMargn\n`)).toEqual(["not-found"]);
+    expect(apply(lines, `${text}x\n`)).toEqual(["let margin = 1;\na\nd\nc\nx\n", "1 misspelt"]);
+  });
+
+  test("may stand beside a comment in other words, where others hold", () => {
+    const rest = ["a();", "b();", "c();", "e();", "f();"];
+    const lines = [
+      " // takes the first of all rows",
+      " let margn = 1;",
+      ...rest.map((line) => ` ${line}`),
+      "-d();",
+      "+n();",
+    ];
+    const text = (last: string) =>
+      `${["// takes the first row of all", "let margin = 1;", ...rest, last].join("\n")}\n`;
+    expect(apply(lines, text("d();"))).toEqual([text("n();"), "1 misspelt"]);
+  });
+});
+
+/** Whether a hunk of these lines, which all match, writes a line inside of a string. */
+function isInString(lines: readonly string[]): boolean {
+  const { old, deleted, changes } = takeApart({ id: "h", oldStart: null, newStart: null, lines });
+  const pairs = old.map((patch, at) => ({ patch, text: patch, deleted: deleted[at]!, at }));
+  return writesInString(pairs, changes);
+}
+
+test.each<[what: string, lines: string[], inString: boolean]>([
+  ["above the end of a comment", ["+- n", " */", " [x]"], false],
+  ["below the end of a comment", [" */", " x = `", "+n"], true],
+  ["in a comment of Python as far in as its quotes", ['   """', "+  a"], false],
+  ["in a comment of Python further out", ['   """', "+ a"], true],
+  ["behind quotes at the left", [' x = """', ' """', "+y"], false],
+  ["behind a lone quote that is quoted", [` x = '"'`, "+y", ` z = '"'`], false],
+  ["behind a lone backtick that is quoted", [" x = '`'", "+y"], false],
+  ["in a here document of a bare word", [" cat <<-END", "+y", " END"], true],
+  ["in a here document of a quoted word", [" cat <<'end'", "+y", " end"], true],
+  ["behind a shift", [" x = 1 <<end", "+y"], false],
+  ["below a context line that opens one", [" `a", "+n"], true],
+  ["below a new line that opens one", ["+`a", "+n"], true],
+  ["below a deleted line that opens one", ["-`a", "+n"], false],
+  ["a blank line", [" `a", "+", " `"], false],
+  ["behind a fence", [" ```js", "+n", " ```"], false],
+  ["behind a comment with a backtick", [" // a `b", "+n"], false],
+  ["in a comment of HTML", [" <!-- `", "+n", " -->"], false],
+  ["behind a quote that no line closes", [' x "', "+n"], false],
+  ["behind a quote that a line closes", [' x "', "+n", ' "'], true],
+])("a new line is in a string or not: %s", (_, lines, inString) => {
+  expect(isInString(lines)).toBe(inString);
+});
+
+describe("a range of lines", () => {
+  const text = "a\nb\na\nb\n";
+  const change = ["-b", "+c"];
+  test.each<[what: string, lines: string[], text: string, at: LineRange, made: string[]]>([
+    ["to the end", change, text, { line_start: 3 }, ["a\nb\na\nc\n", "4"]],
+    ["of one line", change, text, { line_start: 2, line_end: 2 }, ["a\nc\na\nb\n", "2"]],
+    ["with both places", change, text, { line_start: 2, line_end: 4 }, ["ambiguous 2 4"]],
+    ["without a place", change, text, { line_start: 3, line_end: 3 }, ["not-found"]],
+    ["that ends behind the text", change, text, { line_start: 3, line_end: 9 }, ["a\nb\na\nc\n", "4"]],
+    ["that ends before it begins", change, text, { line_start: 3, line_end: 1 }, ["not-found"]],
+    ["without lines", ["+c"], text, { line_start: 3, line_end: 2 }, ["a\nb\nc\na\nb\n", "3"]],
+    ["behind the last line", ["+c"], text, { line_start: 5 }, ["a\nb\na\nb\nc\n", "5"]],
+    ["further behind", ["+c"], text, { line_start: 6 }, ["not-found"]],
+    ["before the first line", change, text, { line_start: 0, line_end: 2 }, ["not-found"]],
+    ["that is half a line", change, text, { line_start: 1.5 }, ["not-found"]],
+    ["that is deleted", ["-a", "-b"], text, { line_start: 3 }, ["a\nb\n", "3"]],
+  ])("%s", (_, lines, own, at, made) => {
+    expect(apply(lines, own, at)).toEqual(made);
+  });
+
+  test("keeps the line feed at its end, as the text writes it", () => {
+    const more = { newNoNewline: true };
+    const at = { line_start: 1, line_end: 1 };
+    expect(apply(["-a", "+c"], "a\r\nb\r\n", at, "modify", more)[0]).toBe("c\r\nb\r\n");
+    expect(apply(["-b", "+c"], "a\nb\n", { line_start: 2 }, "modify", more)[0]).toBe("a\nc");
+  });
+
+  test("is ignored where the file is made, deleted or replaced", () => {
+    const at = { line_start: 2, line_end: 1 };
+    expect(apply(["+a"], "b\n", at, "create")).toEqual(["stale"]);
+    expect(apply(["-b"], "b\n", { line_start: 1 }, "delete")).toEqual(["", "1"]);
+    const whole = { kind: "modify", before: "x", after: "x", whole: true, hunks: [] } as const;
+    const hunk = { id: "h", oldStart: 1, newStart: 1, lines: ["+n"] };
+    expect(applyPatch({ ...whole, hunks: [hunk] }, text, { at: { line_start: 2 } })).toMatchObject({ text: "n\n" });
+  });
+});
