@@ -19,15 +19,19 @@ const contracts: Readonly<Record<string, ContractDocument>> = {
   vault: assemble({ name: "vault", files: vaultFiles }),
 };
 
-test.each(Object.keys(contracts))("the cases for a client of %s are as they are listed", async (name) => {
-  const document = contracts[name]!;
-  const suite = await suiteOf(document, contractValue);
-  const texts: string[] = [];
-  // A chunk that ends after each byte: three of them are enough.
-  const cases = suite.client.filter(({ id }) => !/\/split\/\d*[1-9]\d$|\/split\/[3-9]$/.test(id));
-  for (const one of cases) texts.push(await described(one, suite.kit.contract));
-  await expect(`${texts.join("\n")}\n`).toMatchFileSnapshot(`./client-cases/${name}.txt`);
-}, 60_000);
+test.each(Object.keys(contracts))(
+  "the cases for a client of %s are as they are listed",
+  async (name) => {
+    const document = contracts[name]!;
+    const suite = await suiteOf(document, contractValue);
+    const texts: string[] = [];
+    // A chunk that ends after each byte: three of them are enough.
+    const cases = suite.client.filter(({ id }) => !/\/split\/\d*[1-9]\d$|\/split\/[3-9]$/.test(id));
+    for (const one of cases) texts.push(await described(one, suite.kit.contract));
+    await expect(`${texts.join("\n")}\n`).toMatchFileSnapshot(`./client-cases/${name}.txt`);
+  },
+  60_000,
+);
 
 async function described(one: ClientCase, contract: AnyContract): Promise<string> {
   const said: string[] = [];
