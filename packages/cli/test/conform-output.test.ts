@@ -18,12 +18,13 @@ import { request } from "node:http";
 const each = Number(process.argv[2]);
 let count = 0;
 for await (const line of createInterface({ input: process.stdin })) {
-  if (++count % each === 0) await new Promise((resolve) => {
+  await new Promise((resolve) => {
     const { url } = JSON.parse(line);
     const sent = request(url + "/prompt", { method: "POST" }, (answer) => answer.resume().on("close", resolve));
     sent.on("error", resolve).end('{"prompt":"Rename total to sum."}');
   });
-  console.log('{"messages":[],"error":{"kind":"disconnected"}}');
+  const kind = ++count % each === 0 ? "disconnected" : "violation";
+  console.log(JSON.stringify({ messages: [], error: { kind } }));
 }`,
 };
 const listed = (cases: string) => cases.split("\n").filter(Boolean);
@@ -94,7 +95,7 @@ test("a failed run tells each case, and the lists take what they name", async ()
   await keeps(texts.join("\n"), "conform");
 }, 60_000);
 
-test("a client that answers each second time is flaky where it may be, and its list stays while cases did not run", async () => {
+test("a client that is right each second time is flaky where it may be, and its list stays while cases did not run", async () => {
   const cwd = await started();
   const path = "schemas/my-agent";
   const second = ["--client", "node each.mjs 2"];

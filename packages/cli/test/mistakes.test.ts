@@ -226,7 +226,7 @@ test.each(Object.keys(mistakes))(
   60_000,
 );
 
-test("a server that lets nobody in is told with the token that is missing or wrong", async () => {
+test("a server that lets nobody in is reported with the token that is missing or wrong", async () => {
   const cwd = await folder();
   await parlance(cwd, "init --example sse");
   const asked: string[] = [];

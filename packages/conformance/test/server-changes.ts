@@ -4,9 +4,9 @@ import type { Answered, Frame } from "../src/suite/stage.js";
 import { alterations } from "./client-in-memory.js";
 import type { Noted, Part } from "./server-said-again.js";
 
-// Changes of what a server said, each with what it is.
+// Changes of a server's answer, each with its name.
 
-/** Each change of what a server said, with what it is. */
+/** Each change of a server's answer, by its name. */
 export function* changesOf(noted: Noted): Generator<[string, Noted]> {
   for (const [index, part] of noted.parts.entries()) {
     const which = index === 0 ? "" : `${index + 1}. `;

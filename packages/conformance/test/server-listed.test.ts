@@ -16,7 +16,7 @@ import { ferry, ferryFiles } from "./ferry.js";
 import { changesOf, joined } from "./server-changes.js";
 import { type Noted, noting, saying } from "./server-said-again.js";
 
-// What the suite asks of a server, case by case, what our server says to it, and which changes of that each case notices. `-u` rewrites the
+// What the suite asks of a server, case by case, what our server answers, and which changes of that each case notices. `-u` rewrites the
 // lists; a change of one is a change of what a server has to do.
 
 const contracts: Readonly<Record<string, ContractDocument>> = {

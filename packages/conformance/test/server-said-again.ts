@@ -2,7 +2,7 @@ import { Unmet } from "../src/suite/case.js";
 import type { Called } from "../src/suite/script.js";
 import type { Answered, Asking, Frame, Frames, Head, Opened, ServerStage, Whole } from "../src/suite/stage.js";
 
-// What a server says to a case of the suite: it is noted, and can be said again with a change, without the server.
+// The answers of a server to a case of the suite: they are noted, and can be sent again with a change, without the server.
 
 /** An answer, the blocks of a stream or the frames of a channel, as far as a case has read them. */
 export type Part =
@@ -13,7 +13,7 @@ export type Part =
 /** How a body ends: the case has read its end, or left it, or there is none. */
 type Over = "end" | "left" | "never";
 
-/** All that a server said in one case. */
+/** All that a server sent in one case. */
 export interface Noted {
   readonly parts: readonly Part[];
   readonly called: readonly Called[];
@@ -143,7 +143,7 @@ function talking(frames: Frames, came: Frame[], said: string[]): Frames {
 
 const lost = (what: string) => new Unmet(what, "nothing");
 
-/** Says again what a server said. Nothing more comes after it. */
+/** Sends a server's answers again. Nothing more comes after them. */
 export function saying({ parts, called }: Noted, live: boolean): ServerStage {
   const left = [...parts];
   const next = (...kinds: Part["kind"][]) => {

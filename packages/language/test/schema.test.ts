@@ -256,7 +256,7 @@ describe("The schema of a message in memory", () => {
     [{ in: "event" }, []],
     [{ in: "property", property: "kind" }, ["kind"]],
     [{ in: "shape" }, ["a", "b"]],
-  ])("is told by %j through the properties %j", (tag, properties) => {
+  ])("is found by %j through the properties %j", (tag, properties) => {
     expect(tagProperties(tag, { schema: "A", shape: { const: { a: 1, b: 2 }, required: ["c"] } })).toEqual(properties);
     if (tag.in === "shape") expect(tagProperties(tag, { schema: "A" })).toEqual([]);
   });

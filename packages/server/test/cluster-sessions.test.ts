@@ -48,7 +48,7 @@ async function meeting({ answers = true } = {}) {
   };
   await pubSub.subscribe(TOPIC, hear);
   await pubSub.subscribe("peer", hear);
-  /** What was told so far, of these kinds. */
+  /** What was sent so far, of these kinds. */
   const heard = (...types: readonly Packet["type"][]) =>
     told.splice(0).filter(({ type }) => types.includes(type as Packet["type"]));
   const reader = async () => {
@@ -68,11 +68,11 @@ const messages = (reader: unknown, place: number, word: string, more: object = {
   messages: [[place, say(word)]],
   ...more,
 });
-/** The name that the other servers know a reader by: the last one that was told. */
+/** The name that the other servers know a reader by: the last one that was sent. */
 const named = (told: readonly Told[]) => (told.at(-1)!.readers as string[]).at(-1)!;
 
 describe("A reader here", () => {
-  test("is told to the others with its session, gets what they send to it, and confirms that", async () => {
+  test("is sent to the others with its session, gets what they send to it, and confirms that", async () => {
     const { heard, reader, tell, me } = await meeting();
     const { scope, texts, got } = await reader();
     const asked = heard("who");
@@ -89,7 +89,7 @@ describe("A reader here", () => {
     expect(heard("left")).toEqual([{ type: "left", reader: name }]);
   });
 
-  test("that comes later is told alone", async () => {
+  test("that comes later is sent alone", async () => {
     const { heard, reader, sessions } = await meeting();
     await reader();
     heard();
@@ -115,7 +115,7 @@ describe("A reader here", () => {
     expect(texts()).toEqual([]);
   });
 
-  test("is told again, until they take it, where the others do not answer", async () => {
+  test("is sent again, until they take it, where the others do not answer", async () => {
     const { heard, reader, sessions } = await meeting({ answers: false });
     await reader();
     let joined = false;
@@ -192,7 +192,7 @@ describe("A question of another server", () => {
 });
 
 describe("The end of a session", () => {
-  test("here is told to the others, with a count, and readers end once these owe them nothing", async () => {
+  test("here is sent to the others, with a count, and readers end once these owe them nothing", async () => {
     const { sessions, heard, reader, me, tell } = await meeting();
     const { ends } = await reader();
     const name = named(heard("who"));
@@ -212,7 +212,7 @@ describe("The end of a session", () => {
     expect(heard("who").at(-1)).toMatchObject({ ends: [[me, 2]] });
   });
 
-  test("elsewhere counts once, whoever tells of it, and ends the readers here", async () => {
+  test("elsewhere counts once, however many servers report it, and ends the readers here", async () => {
     const { reader, tell, me, heard } = await meeting();
     const { ends } = await reader();
     const name = named(heard("who"));
@@ -231,7 +231,7 @@ describe("The end of a session", () => {
     expect(heard("owed")).toMatchObject([{ from: me, readers: [expect.any(String)] }]);
   });
 
-  test("that another server has missed is told to it, and its readers are not met before it knows", async () => {
+  test("that another server has missed is sent to it, and its readers are not met before it knows", async () => {
     const { sessions, heard, tell, me } = await meeting();
     void sessions.session("s").send(say("1"));
     await after(0);

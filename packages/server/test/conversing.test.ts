@@ -14,7 +14,7 @@ const listening: Handler = async (_, channel) => {
     if (message.type === "list_files") channel.send({ type: "file_list", files: [] });
 };
 
-/** A channel of `based`, or of what `change` makes of it, with all that its client hears and the hooks are told. */
+/** A channel of `based`, or of what `change` makes of it, with all that its client and the hooks get. */
 async function opened(
   handler: Handler = listening,
   options: ServeOptions = {},

@@ -136,16 +136,16 @@ describe("A log in memory", () => {
       for (let seq = 1; seq <= 2; seq++) void writers.get(name)!.append(seq, "ab");
     }
     for (const name of ["new", "old"]) await writers.get(name)!.close();
-    const lasting = async () =>
+    const held = async () =>
       Object.fromEntries(
         await Promise.all([...writers.keys()].map(async (name) => [name, (await log.read(name, 0)).length])),
       );
-    expect([await lasting(), log.size!()]).toEqual([{ running: 2, old: 2, new: 2 }, 12]);
+    expect([await held(), log.size!()]).toEqual([{ running: 2, old: 2, new: 2 }, 12]);
     void writers.get("running")!.append(3, "ab");
     // Of 14 characters 9 may stay.
-    expect([await lasting(), log.size!()]).toEqual([{ running: 3, old: 0, new: 1 }, 8]);
+    expect([await held(), log.size!()]).toEqual([{ running: 3, old: 0, new: 1 }, 8]);
     for (let seq = 4; seq <= 6; seq++) void writers.get("running")!.append(seq, "ab");
-    expect([await lasting(), log.size!()]).toEqual([{ running: 4, old: 0, new: 0 }, 8]);
+    expect([await held(), log.size!()]).toEqual([{ running: 4, old: 0, new: 0 }, 8]);
     for (const writer of writers.values()) await writer!.drop();
     expect(log.size!()).toBe(0);
   });

@@ -200,7 +200,7 @@ describe("A stream", () => {
     expect([/^event: (.*)$/m.exec(got.at(-1)!)?.[1], events.at(-1)]).toEqual([last, how]);
   });
 
-  test("ends with its sentinel, which has a place too, also where nothing was said", async () => {
+  test("ends with its sentinel, which has a place too, also where nothing was sent", async () => {
     const stream = { sentinel: "[DONE]" };
     async function* one() {
       yield text("one");

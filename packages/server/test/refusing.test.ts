@@ -32,7 +32,7 @@ describe("An error", () => {
     ["no error at all", undefined, 500, "the server failed", true],
     ["what cannot be read", trap, 500, "the server failed", true],
     ["a refusal that cannot be read", broken, 500, "the server failed", false],
-  ])("is told as far as it may be known: %s", (_, error, status, message, hidden, retryAfter) => {
+  ])("is reported as far as it may be known: %s", (_, error, status, message, hidden, retryAfter) => {
     const refusal = refusalOf(error);
     expect([refusal.status, refusal.message, refusal.retryAfter, isHidden(error)]).toEqual([
       status,

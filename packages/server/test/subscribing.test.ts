@@ -172,7 +172,7 @@ describe("A stream of another server", () => {
     return { made: clusterStreams(wires), root, sent, listened, pubSub };
   };
 
-  test("is told how far a reader here is: at once, with each step, and three times in its grace period", async () => {
+  test("gets the position of a reader here: at once, with each step, and three times in its grace period", async () => {
     const { made, root, sent } = streams();
     const reader = root.child();
     const reach = made.report("s", 4, reader);
@@ -189,14 +189,14 @@ describe("A stream of another server", () => {
     expect(sent).toHaveLength(4);
   });
 
-  test("is told each millisecond at most, however short its grace period is", async () => {
+  test("gets it each millisecond at most, however short its grace period is", async () => {
     const { made, root, sent } = streams({ grace: 0 });
     made.report("s", 0, root.child());
     await after(5);
     expect(sent).toHaveLength(6);
   });
 
-  test("hears what is said of it, and of no other one", async () => {
+  test("gets the events of its own, and of no other one", async () => {
     const { made, root } = streams();
     const scope = root.child();
     const on = { reach: vi.fn(), cancel: vi.fn(), refused: vi.fn() };

@@ -111,7 +111,7 @@ describe("A handshake", () => {
       ["HTTP/1.1 401 Unauthorized\r\nA: b\r\nConnection: close\r\nContent-Length: 2\r\n\r\né"],
     ]);
     expect([socket.destroySoon.mock.calls.length, socket.destroy.mock.calls]).toEqual([1, []]);
-    // What it listened for is left to whoever reads the connection then.
+    // What it listened for is left to the next reader of the connection.
     expect([socket.listenerCount("end"), socket.listenerCount("readable"), socket.listenerCount("error")]).toEqual([
       0, 0, 1,
     ]);
@@ -128,7 +128,7 @@ describe("A handshake", () => {
     }
   });
 
-  test("that cannot be decided, or that nobody waits for, ends its connection", async () => {
+  test("that cannot be decided, or whose request is gone, ends its connection", async () => {
     const failing = shaking(() => Promise.reject(new Error("defect")));
     failing.shake();
     await turn();

@@ -6,7 +6,7 @@ import { closedWith, contract, line, message, opened } from "./line.js";
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("The end of a channel", () => {
-  test("fails what waits for it, and nothing that only was sent", async () => {
+  test("fails the open asks, and no message that only was sent", async () => {
     const { channel, send, end } = opened();
     void send(message("ask", { id: "1" }));
     void send(message("query"));

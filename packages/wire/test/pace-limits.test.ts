@@ -13,7 +13,7 @@ afterEach(() => {
 const PIECE = 256 * 1024;
 const x = (length: number) => "x".repeat(length);
 
-/** A socket whose unsent bytes a test says, and what it was told. */
+/** A socket whose unsent bytes a test sets, and what was sent on it. */
 function socket({
   room = 100,
   most = 200,
@@ -214,7 +214,7 @@ describe("A paced port that is over", () => {
     expect([queued.sent.length, queued.closed]).toEqual([2, [[3000, "bye"]]]);
   });
 
-  test("lets go of what waits when its socket fails during a write", async () => {
+  test("lets go of the waiting messages when its socket fails during a write", async () => {
     const it: { current?: ReturnType<typeof socket> } = {};
     it.current = socket({
       send(frame) {

@@ -104,7 +104,7 @@ describe("A request with a key", () => {
     const { ask, joined, take, hook, call } = asking({ joins: { [operation]: ANSWER } });
     expect(await ask(line, after("e.3"))).toBe(ANSWER);
     expect(joined.mock.calls).toEqual([[operation, { epoch: "e", seq: 3 }]]);
-    // It is a call as any other: it has a place, and hooks hear of it.
+    // It is a call as any other: it has a place, and hooks are called.
     expect(take.mock.calls).toEqual([["me", "reader", call]]);
     expect(hook.mock.calls).toMatchObject([
       [{ operation, principal: "me", input: operation === "events" ? { id: "1" } : {} }],
