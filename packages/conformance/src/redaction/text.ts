@@ -4,6 +4,7 @@ import { elementsIn } from "./elements.js";
 import { looksSecret, mayBeSecret } from "./looks.js";
 import type { KindOf } from "./names.js";
 import { toldIn } from "./prose.js";
+import { settingsIn } from "./settings.js";
 import type { Span } from "./span.js";
 import { columnsIn } from "./tables.js";
 
@@ -51,6 +52,7 @@ export function secretsIn(text: string, kindOf: KindOf, isWhole = true): Span[] 
     }
   if (/[<;]/.test(text)) elementsIn(text, kindOf, found);
   placedIn(text, kindOf, found);
+  settingsIn(text, kindOf, found);
   toldIn(text, found, isWhole);
   columnsIn(text, kindOf, found);
   return listedIn(text, kindOf, assignedIn(text, kindOf, found, isWhole)).filter(
