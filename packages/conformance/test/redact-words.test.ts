@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { Recorder } from "../src/recorder.js";
 import { Redactor } from "../src/redaction/redactor.js";
-import { shortIn, textsWith } from "./secret-texts.js";
+import { shortIn, textsWith, without } from "./secret-texts.js";
 
 const W = "correct-horse-battery";
 const ODD = "head&mid;tail,(x)<y>z";
@@ -158,10 +158,14 @@ describe("what is no secret stays", () => {
     'the schema is { "password": { "type": "string", "minLength": 8 } }, or so',
     'createError({ code: "TST_ERROR_CODE_1" })',
   ];
-  test.each(kept)("%s", (text) => {
+  test.each([...kept, ...without])("%s", (text) => {
     expect(new Redactor().text(text)).toBe(text);
     expect(new Redactor().text(JSON.stringify({ text }))).toBe(JSON.stringify({ text }));
   });
+
+  test.each(without)("%s in pieces, between others", (text) =>
+    expect(inPieces(text, LINES, `\n${LINES}`)).toBe(`${LINES}${text}\n${LINES}`),
+  );
 
   test("a word of letters alone is replaced in its place and nowhere else", () => {
     const redactor = new Redactor();
@@ -194,4 +198,5 @@ test.each([
   "X-License",
   "X-Access-Code",
   "X-Functions-Key",
+  "X-Db-Pwd",
 ])("the header %s is left out", (name) => expect(new Redactor().headers([[name, W]])[0]![1]).toBe("__redacted_1__"));

@@ -20,11 +20,14 @@ const ALGORITHM =
 
 /** Texts that stand for a secret in an example, and words of schemas and options. */
 const EXAMPLE =
-  /^your[-_ ]|[-_]here\b|^(?:string|text|str|bytes|bool|boolean|number|any|required|optional|undefined|null|none|true|false|empty|invalid|missing|hidden|password|username|email|include|omit|same-origin|basic|bearer|digest|oauth2?)$/i;
+  /^your[-_ ]|[-_]here\b|^(?:string|text|str|bytes|bool|boolean|number|any|required|optional|undefined|null|none|true|false|empty|invalid|missing|hidden|password|username|email|include|omit|same-origin|basic|bearer|digest|oauth2?)\s*$/i;
+
+/** A part of a template alone. */
+const TEMPLATE = /^(?:(?:bearer|basic|token|apikey)\s+)?\{[\w.()[\]'" ]*\}$/i;
 
 /** An expression that names a value: a call, a property, an index, a type with parameters, a template's part. */
 const CODE =
-  /^(?:[&*!~]|\.{3}|(?:await|new|f|typeof|not)\s)?[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->)[A-Za-z_$][\w$]*)*[!?]?(?:\(|<\w|\[\w*\])|^[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->)[A-Za-z_$][\w$]*)+[)\]};,]*$|^[&*!~][A-Za-z_$]\w*$|^(?:(?:bearer|basic|token)\s+)?\{[\w.()[\]'" ]*\}?$|^[([{]|=>|[,;]$/i;
+  /^(?:[&*!~]|\.{3}|(?:await|new|f|typeof|not)\s)?[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->)[A-Za-z_$][\w$]*)*[!?]?(?:\(|<\w|\[\w*\])|^[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->)[A-Za-z_$][\w$]*)+[)\]};,]*$|^[&*!~][A-Za-z_$]\w*$|^[([{]|=>|[,;]$/i;
 
 /** Whether a text is an expression of a program, and no value. */
 export const isCode = (value: string): boolean => CODE.test(value) || (/[)\]}]$/.test(value) && !/[([{]/.test(value));
@@ -34,6 +37,7 @@ export const mayBeSecret = (value: string): boolean =>
   value !== "" &&
   !/^[$%<]|^__redacted_\d+__/.test(value) &&
   !EXAMPLE.test(value) &&
+  !TEMPLATE.test(value) &&
   !(value.includes("${") && value.replace(/\$\{[^}]*\}?/g, "").length < 8);
 
 /** Whether a value is a secret by what its name says, and its own form. */

@@ -24,7 +24,7 @@ export class Placeholders {
     const placeholder = this.#random.get(secret) ?? `__redacted_${++this.#count}__`;
     this.#placeholders.set(secret, placeholder);
     // A shorter secret, or one of a few letters, is replaced only in its own place: elsewhere it may be a word.
-    for (const form of secret.length < SHORTEST || /^\p{L}{0,12}$/u.test(secret) ? [] : formsOf(secret))
+    for (const form of secret.length < SHORTEST || /^\p{L}{0,16}$/u.test(secret) ? [] : formsOf(secret))
       this.known.add(form, placeholder);
     if (this.#placeholders.size > MOST) this.#forget();
     return placeholder;

@@ -11,7 +11,7 @@ const WORD = "(?:(?!\\\\{1,7}[nrtu\"'`]|[\"'`](?![\\w$]))\\S){3,200}";
 /** A line. In YAML the value may stand in the next one. */
 const LINE = new RegExp(
   `(?<=^|[\\r\\n]|\\\\n)${SPACE}(?:[-+>][ \\t]{1,8}){0,2}(?:export[ \\t]+)?["']?(?<name>[A-Za-z_][\\w.-]{0,80})["']?` +
-    `${SPACE}(?<between>=|:(?=\\s|\\\\)(?:${SPACE}[|>]?[+-]?(?:\\r?\\n|\\\\{1,7}n)${SPACE}(?:-[ \\t]{1,3})?)?)${SPACE}` +
+    `${SPACE}(?<between>[?+:]?=|:(?=\\s|\\\\)(?:${SPACE}[|>]?[+-]?(?:\\r?\\n|\\\\{1,7}n)${SPACE}(?:-[ \\t]{1,3})?)?)${SPACE}` +
     `(?<value>(?!["'\`])${WORD})${SPACE}(?=$|[\\r\\n]|\\\\{1,7}[nr]|\\\\{0,7}["'\`]|[ \\t]#)`,
   "g",
 );
@@ -42,7 +42,7 @@ const VARIABLE = /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/;
 function isSetting(name: string, between: string, value: string, kindOf: KindOf): boolean {
   const kind = kindOf(name.slice(name.lastIndexOf(".") + 1));
   if (kind === "plain" || !mayBeSecret(value) || isCode(value) || isElse(value)) return false;
-  if (/^[a-z]+$/i.test(value)) return kind === "secret" && VARIABLE.test(name) && between !== "=";
+  if (/^[a-z]+$/i.test(value)) return kind === "secret" && VARIABLE.test(name) && between.startsWith(":");
   if (kind !== "secret" && (!/\d/.test(value) || !/[a-z]/i.test(value) || value.length < 6)) return false;
   if (kind === "doubtful" && bare(name) !== "pass") return false;
   return /[a-z\d]/i.test(value) && (/\d/.test(value) || !NAMING.test(value)) && value.length > 3;
