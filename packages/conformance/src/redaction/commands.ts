@@ -63,7 +63,7 @@ const PLACES: readonly RegExp[] = [
 
 /** A word of each of them. */
 const HINT =
-  /mysql|mariadb|sshpass|redis-cli|login|ldap|mongo|twine|sqlcmd|http|pass|curl|echo|printf|IDENTIFIED|identified|AUTH|:(?:\d+|\*):|jdbc:|hooks\.|webhooks|telegram|zip|openssl|client|proxy|Secure|auth|[|?]{2}|get;|(?:word|ecret|oken|ey|WORD|SECRET|TOKEN|KEY)\s|variable|Some\(|`|\[|\b(?:set|SET)\(|\b(?:ENV|ARG|SetEnv|setx|setenv|set)\s/;
+  /mysql|mariadb|sshpass|redis-cli|login|ldap|mongo|twine|sqlcmd|http|pass|curl|echo|printf|IDENTIFIED|identified|AUTH|masterauth|:(?:\d+|\*):|jdbc:|hooks\.|webhooks|telegram|zip|openssl|(?:smb|rpc)client|proxy|Secure|_auth\(|BasicAuth|auth\s?=/i;
 
 /** Each has two groups, a name and a value. */
 const SETTINGS: readonly RegExp[] = [
@@ -72,7 +72,9 @@ const SETTINGS: readonly RegExp[] = [
     `\\b(?:ENV|ARG|SetEnv|setx|setenv|set\\s+-\\w+|(?:config|configure|secret)\\s+set)\\s+(?:\\S*[/:.])?([A-Za-z_][\\w.-]{0,80})\\s+(?:--body\\s+)?(?:-b\\s+)?(?=[^\\s=-])${OPEN}${VALUE}`,
   ),
   // Another value where there is none: process.env.API_KEY || "…"
-  expression(`\\b([A-Za-z_]\\w{0,80})(?:\\\\{0,7}["'])?[\\])]{0,2}\\s{0,3}(?:\\|\\||\\?\\?)\\s{0,3}${QUOTED}`),
+  expression(
+    `\\b([A-Za-z_]\\w{0,80})(?:\\\\{0,7}["'])?[\\])]{0,2}\\s{0,3}(?:\\|\\||\\?\\?)\\s{0,3}(?!${QUOTE}[a-z]{1,12}["'\`])${QUOTED}`,
+  ),
   expression(`\\b([A-Za-z_]\\w{0,80})\\s{0,3}\\{\\s{0,3}get;[^{}]{0,40}\\}\\s{0,3}=\\s{0,3}${QUOTED}`),
   expression(`\\bset\\(\\s{0,3}([A-Za-z_]\\w{0,80})\\s{1,3}${QUOTED}`, "gi"),
   expression(`\\b([A-Za-z_]\\w{0,80}):\\s{0,3}Some\\(\\s{0,3}${QUOTED}`),
@@ -85,10 +87,15 @@ const SETTINGS: readonly RegExp[] = [
   expression(`\\b((?:[A-Za-z]{1,20} ){0,3}[A-Za-z]{1,20}) \\[[^\\]\\n]{0,40}\\]: ${VALUE}`),
 ];
 
+/** What stands before a value of each of them. */
+const BEHIND =
+  /\b(?:ENV|ARG|SetEnv|setx|setenv|set)\b|\|\||\?\?|get;|Some\(|variable|`\s?[:=]|\]: |^[ \t]*\w*(?:pass|secret|key|token|cred|auth)\w*[ \t]+\\*["'`]/im;
+
 /** Adds the secrets of commands and files. */
 export function placedIn(text: string, kindOf: KindOf, found: Span[]): void {
-  if (!HINT.test(text)) return;
-  for (const place of PLACES) for (const match of text.matchAll(place)) add(match, match[1]!, found);
+  if (HINT.test(text))
+    for (const place of PLACES) for (const match of text.matchAll(place)) add(match, match[1]!, found);
+  if (!BEHIND.test(text)) return;
   for (const setting of SETTINGS)
     for (const match of text.matchAll(setting)) if (isNamed(match[1]!, match[2]!, kindOf)) add(match, match[2]!, found);
 }

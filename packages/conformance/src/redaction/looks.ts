@@ -16,7 +16,7 @@ export const looksLikeNothingElse = (value: string): boolean => looksSecret(valu
 export const isElse = (value: string): boolean =>
   (!/^\d{4,}$/.test(value) && OTHER.test(value)) || /^~\//.test(value) || ALGORITHM.test(value);
 const ALGORITHM =
-  /^(?:sha-?\d+|md5|utf-?\d+|base64|bcrypt|scrypt|argon2\w*|[aehrp]s\d{3}|aes-[\w-]+|v?\d+(?:\.\d+)*[a-z]*|x509|varchar\d*|u?int\d+)$/i;
+  /^(?:sha-?\d+|md5|utf-?\d+|base64|bcrypt|scrypt|argon2\w*|[aehrp]s\d{3}|aes-[\w-]+|v?\d+(?:\.\d+)*[a-z]*|x509|varchar\d*|u?int\d+|0x[\da-f]+|_[a-z_]+)$/i;
 
 /** Texts that stand for a secret in an example, and words of schemas and options. */
 const EXAMPLE =
@@ -27,7 +27,7 @@ const TEMPLATE = /^(?:(?:bearer|basic|token|apikey)\s+)?\{[\w.()[\]'" ]*\}$/i;
 
 /** An expression that names a value: a call, a property, an index, a type with parameters, a template's part. */
 const CODE =
-  /^(?:[&*!~]|\.{3}|(?:await|new|f|typeof|not)\s)?[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->)[A-Za-z_$][\w$]*)*[!?]?(?:\(|<\w|\[\w*\])|^[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->)[A-Za-z_$][\w$]*)+[)\]};,]*$|^[&*!~][A-Za-z_$]\w*$|^[([{]|=>|[,;]$/i;
+  /^(?:[&*!~]|\.{3}|(?:await|new|f|typeof|not)\s)?[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->)[A-Za-z_$][\w$]*)*[!?]?(?:\(|<\w|\[[\w.'":-]*[[\]'"])|^[A-Za-z_$][\w$]*(?:(?:[?!]?\.|::|->)[A-Za-z_$][\w$]*)+[)\]};,]*$|^[&*!~][A-Za-z_$]\w*$|^[([{]|=>|[,;]$/i;
 
 /** Whether a text is an expression of a program, and no value. */
 export const isCode = (value: string): boolean => CODE.test(value) || (/[)\]}]$/.test(value) && !/[([{]/.test(value));

@@ -38,7 +38,7 @@ const HINT =
  * "the password is …" may end where the next message begins.
  */
 export function secretsIn(text: string, kindOf: KindOf, isWhole = true): Span[] {
-  if (text.includes("\u001b[")) return uncoloured(text, (plain) => secretsIn(plain, kindOf, isWhole));
+  if (text.includes(`${ESCAPE}[`)) return uncoloured(text, (plain) => secretsIn(plain, kindOf, isWhole));
   if (text.length < 5 || !HINT.test(text)) return [];
   const found: Span[] = [];
   for (const form of FORMS)
@@ -64,7 +64,8 @@ export function secretsIn(text: string, kindOf: KindOf, isWhole = true): Span[] 
   );
 }
 
-const CODES = /(\u001b\[?[\d;]*[A-Za-z]?)/;
+const ESCAPE = "\u001b";
+const CODES = new RegExp(`(${ESCAPE}\\[?[\\d;]*[A-Za-z]?)`);
 
 /** What is found in a text without the codes of a terminal, where it stands in the text with them. */
 function uncoloured(text: string, find: (plain: string) => Span[]): Span[] {
