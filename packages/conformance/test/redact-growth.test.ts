@@ -86,6 +86,7 @@ describe("the time for a hostile text grows with its length, not faster:", () =>
     "/A1b2",
     "password: a-1\n",
     "\npassword:",
+    "\n- a1b2",
     "{Password:a1b2 ",
     "\u001b[1m",
     "INSERT INTO a (password) VALUES ('a'),",

@@ -14,9 +14,9 @@ export const looksLikeNothingElse = (value: string): boolean => looksSecret(valu
 
 /** Whether a value is one of these, or a path or an algorithm. A number may be a PIN. */
 export const isElse = (value: string): boolean =>
-  (!/^\d{4,}$/.test(value) && OTHER.test(value)) || /^~\//.test(value) || ALGORITHM.test(value);
+  (!/^\d{6,}$/.test(value) && OTHER.test(value)) || /^~\//.test(value) || ALGORITHM.test(value);
 const ALGORITHM =
-  /^(?:sha-?\d+|md5|utf-?\d+|base64|bcrypt|scrypt|argon2\w*|[aehrp]s\d{3}|aes-[\w-]+|v?\d+(?:\.\d+)*[a-z]*|x509|varchar\d*|u?int\d+|0x[\da-f]+|_[a-z_]+)$/i;
+  /^(?:sha-?\d+|md5|utf-?\d+|base64|bcrypt|scrypt|argon2\w*|[aehrp]s\d{3}|aes-[\w-]+|v\d+(?:\.\d+)*[a-z]*|\d+(?:\.\d+)+[a-z]*|\d{1,5}[a-z]*|x509|varchar\d*|u?int\d+|0x[\da-f]+|_[a-z_]+)$/i;
 
 /** Texts that stand for a secret in an example, and words of schemas and options. */
 const EXAMPLE =

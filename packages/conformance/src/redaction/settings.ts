@@ -11,10 +11,13 @@ const WORD = "(?:(?!\\\\{1,7}[nrtu\"'`]|[\"'`](?![\\w$]))\\S){3,200}";
 /** A line. In YAML the value may stand in the next one. */
 const LINE = new RegExp(
   `(?<=^|[\\r\\n]|\\\\n)${SPACE}(?:[-+>][ \\t]{1,8}){0,2}(?:export[ \\t]+)?["']?(?<name>[A-Za-z_][\\w.-]{0,80})["']?` +
-    `${SPACE}(?<between>[?+:]?=|:(?=\\s|\\\\)(?:${SPACE}[|>]?[+-]?(?:\\r?\\n|\\\\{1,7}n)${SPACE}(?:-[ \\t]{1,3})?)?)${SPACE}` +
+    `${SPACE}(?<between>[?+:]?=|:(?!:)(?:${SPACE}[|>]?[+-]?(?:\\r?\\n|\\\\{1,7}n)${SPACE}(?:-[ \\t]{1,3})?)?)${SPACE}` +
     `(?<value>(?!["'\`])${WORD})${SPACE}(?=$|[\\r\\n]|\\\\{1,7}[nr]|\\\\{0,7}["'\`]|[ \\t]#)`,
   "g",
 );
+
+/** Another item of a list in YAML. */
+const ITEM = new RegExp(`(?:\\r?\\n)${SPACE}-[ \\t]{1,3}(?<value>(?!["'\`])${WORD})(?=${SPACE}(?:$|[\\r\\n]))`, "y");
 
 /** `{Host:h Password:…}`, as Go prints it. */
 const FIELD = /(?<=[{[ ])([A-Za-z]\w{0,60}):([^\s{}[\]"'`:,;]{4,200})(?=[}\]]|\s[A-Za-z]\w{0,60}:\S)/g;
@@ -29,11 +32,20 @@ export function settingsIn(text: string, kindOf: KindOf, found: Span[]): void {
     const isBeside = label?.kind === "secret" && isValue(name) && index - label.to < 4;
     if (isBeside ? mayBeSecret(value) && !isCode(value) : isSetting(name, between, value, kindOf))
       found.push({ from: to - value.length, to });
+    if (between.includes("- ")) itemsBehind(text, to, name, kindOf, found);
     label = isLabel(name) ? { kind: kindOfLabel(value, kindOf), to: index + match.length } : undefined;
   }
   for (const { index, 0: match, 1: name = "", 2: value = "" } of text.matchAll(FIELD))
     if (isSetting(name, ":", value, kindOf))
       found.push({ from: index + match.length - value.length, to: index + match.length });
+}
+
+function itemsBehind(text: string, at: number, name: string, kindOf: KindOf, found: Span[]): void {
+  ITEM.lastIndex = at;
+  for (let item = ITEM.exec(text); item; item = ITEM.exec(text)) {
+    const { value = "" } = item.groups!;
+    if (isSetting(name, ":", value, kindOf)) found.push({ from: ITEM.lastIndex - value.length, to: ITEM.lastIndex });
+  }
 }
 
 const VARIABLE = /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/;
