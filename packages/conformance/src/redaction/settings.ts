@@ -25,6 +25,8 @@ const FIELD = /(?<=[{[ ])([A-Za-z]\w{0,60}):([^\s{}[\]"'`:,;]{4,200})(?=[}\]]|\s
 /** Adds the values that have a line or a field of their own. */
 export function settingsIn(text: string, kindOf: KindOf, found: Span[]): void {
   if (!/[:=]/.test(text)) return;
+  /** Up to here the items of lists are read. */
+  let itemsTo = 0;
   let label: { readonly kind: NameKind; readonly to: number } | undefined;
   for (const { index, 0: match, groups } of text.matchAll(LINE)) {
     const { name = "", between = "", value = "" } = groups!;
@@ -32,7 +34,7 @@ export function settingsIn(text: string, kindOf: KindOf, found: Span[]): void {
     const isBeside = label?.kind === "secret" && isValue(name) && index - label.to < 4;
     if (isBeside ? mayBeSecret(value) && !isCode(value) : isSetting(name, between, value, kindOf))
       found.push({ from: to - value.length, to });
-    if (between.includes("- ")) itemsBehind(text, to, name, kindOf, found);
+    if (between.includes("- ") && to >= itemsTo) itemsTo = itemsBehind(text, to, name, kindOf, found);
     label = isLabel(name) ? { kind: kindOfLabel(value, kindOf), to: index + match.length } : undefined;
   }
   for (const { index, 0: match, 1: name = "", 2: value = "" } of text.matchAll(FIELD))
@@ -40,12 +42,15 @@ export function settingsIn(text: string, kindOf: KindOf, found: Span[]): void {
       found.push({ from: index + match.length - value.length, to: index + match.length });
 }
 
-function itemsBehind(text: string, at: number, name: string, kindOf: KindOf, found: Span[]): void {
+function itemsBehind(text: string, at: number, name: string, kindOf: KindOf, found: Span[]): number {
+  let to = at;
   ITEM.lastIndex = at;
   for (let item = ITEM.exec(text); item; item = ITEM.exec(text)) {
     const { value = "" } = item.groups!;
-    if (isSetting(name, ":", value, kindOf)) found.push({ from: ITEM.lastIndex - value.length, to: ITEM.lastIndex });
+    to = ITEM.lastIndex;
+    if (isSetting(name, ":", value, kindOf)) found.push({ from: to - value.length, to });
   }
+  return to;
 }
 
 const VARIABLE = /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)+$/;
