@@ -112,15 +112,24 @@ describe("a placeholder", () => {
     }
   });
 
-  test.each(["letters", "internallyX", "internallyXY", "abc-def"])("of %j stands in its own place alone", (word) => {
+  test.each(["letters", "internallyX", "internallyXYZabc", "abc-def"])(
+    "of %j stands in its own place alone",
+    (word) => {
+      const all = new Placeholders();
+      all.of(word);
+      expect(all.known.replace(`x ${word}`)).toBe(`x ${word}`);
+    },
+  );
+
+  test("of seventeen letters stands elsewhere", () => {
     const all = new Placeholders();
-    all.of(word);
-    expect(all.known.replace(`x ${word}`)).toBe(`x ${word}`);
+    all.of("internallyXYZabcd");
+    expect(all.known.replace("x internallyXYZabcd")).toBe("x __redacted_1__");
   });
 
-  test("of thirteen letters stands elsewhere", () => {
+  test("stands elsewhere without the end of a sentence that was read with its secret", () => {
     const all = new Placeholders();
-    all.of("internallyXYZ");
-    expect(all.known.replace("x internallyXYZ")).toBe("x __redacted_1__");
+    all.of("Tr0ub4dor&3!).");
+    expect(all.known.replace("x Tr0ub4dor&3, Tr0ub4dor&3!).")).toBe("x __redacted_1__, __redacted_1__");
   });
 });

@@ -1,165 +1,14 @@
 // Secrets that look like words, which only what stands beside them tells.
 
 import { describe, expect, test } from "vitest";
+import { Recorder } from "../src/recorder.js";
 import { Redactor } from "../src/redaction/redactor.js";
+import { shortIn, textsWith, without } from "./secret-texts.js";
 
 const W = "correct-horse-battery";
 const ODD = "head&mid;tail,(x)<y>z";
 
-/** Texts with `W` in them. */
-const texts: Record<string, readonly string[]> = {
-  "a shell": [
-    `mysql -u root -p${W} db`,
-    `mysqldump --all -p'${W}'`,
-    `mongosh -u me -p ${W} db`,
-    `sqlcmd -S db -P '${W}'`,
-    `http -a me:${W} http://a/`,
-    `keytool -list -storepass ${W}`,
-    `docker login a --password-stdin <<< "${W}"`,
-    `printf '%s' '${W}' | docker login a --password-stdin`,
-    `heroku config:set SECRET_KEY_BASE=${W}`,
-    `PASSWORD_PROD=${W}`,
-    `sshpass -p ${W} ssh host`,
-    `sshpass -p '${W}' ssh host`,
-    `redis-cli -h cache -a ${W} ping`,
-    `docker login -u me -p ${W} registry.example`,
-    `az login -u me -p "${W}"`,
-    `vault login ${W}`,
-    `ldapsearch -D cn=me -w ${W} -b dc=a`,
-    `aws configure set aws_secret_access_key ${W}`,
-    `npm config set //registry.example/:_authToken ${W}`,
-    `gh secret set API_KEY --body "${W}"`,
-    `gh secret set API_KEY -b ${W}`,
-    `echo ${W} | docker login --password-stdin`,
-    `echo "${W}" | sudo -S apt update`,
-    `echo me:${W} | chpasswd`,
-    `setx DB_PASSWORD ${W}`,
-    `setenv DB_PASSWORD ${W}`,
-    `set -x DB_PASSWORD ${W}`,
-    `set -gx DB_PASSWORD "${W}"`,
-    `curl -H "X-API-Key: ${W}" http://a/`,
-    `curl -b "sid=${W}" http://a/`,
-    `login --token=${W}`,
-    `login --token ${W}`,
-    `kubectl create secret generic db --from-literal=password=${W}`,
-  ],
-  "a file": [
-    `FROM node\nENV DB_PASSWORD ${W}\nRUN make`,
-    `FROM node\nARG NPM_TOKEN="${W}"`,
-    `default login me password ${W}`,
-    `db.example:5432:app:me:${W}`,
-    `*:*:*:me:${W}\n`,
-    `url=jdbc:oracle:thin:bob/${W}@db:1521/app`,
-    `AUTH ${W}`,
-    `see https://hooks.slack.com/services/T000/B000/${W}`,
-    `see https://discord.com/api/webhooks/123/${W}`,
-    `smtp_pass=${W}`,
-    `- DB_PASSWORD=${W}`,
-    `-DB_PASSWORD=${W}\n+DB_PASSWORD=$SECRET`,
-    `-  password: "${W}"`,
-  ],
-  SQL: [
-    `CREATE USER me IDENTIFIED BY '${W}'`,
-    `ALTER ROLE me WITH PASSWORD '${W}'`,
-    `SET PASSWORD FOR me = PASSWORD('${W}')`,
-    `create user me identified by "${W}"`,
-  ],
-  YAML: [
-    `password: &db "${W}"`,
-    `password: !secret "${W}"`,
-    `? password\n: "${W}"`,
-    `passwords:\n  - "${W}"`,
-    `password: >-\n  "${W}"`,
-  ],
-  XML: [
-    `<password><![CDATA[${W}]]></password>`,
-    `<property name="password">${W}</property>`,
-    `<entry key='db.password'>${W}</entry>`,
-    `<name>password</name><value>${W}</value>`,
-    `<name>password</name>\n  <value>${W}</value>`,
-    `<key>Password</key>\n<string>${W}</string>`,
-    `&lt;password&gt;${W}&lt;/password&gt;`,
-    `<input type="password" name="x" value="${W}">`,
-    `<input value="${W}" type='password'/>`,
-    `<a><password>${W}`,
-  ],
-  code: [
-    `var password string = "${W}"`,
-    `let password: &str = "${W}";`,
-    `char password[] = "${W}";`,
-    `page.fill('#password', '${W}')`,
-    `const secret = process.env.SECRET || '${W}';`,
-    `sql.Open("mysql", "root:${W}@tcp(db:3306)/app")`,
-    `password: str = "${W}"`,
-    `let password: String = "${W}".into();`,
-    `#define PASSWORD "${W}"`,
-    `const p = process.env.DB_PASSWORD || "${W}";`,
-    `const p = process.env.DB_PASSWORD ?? '${W}';`,
-    `if (password === "${W}") return;`,
-    `if (password == '${W}'):`,
-    `client.setPassword("${W}");`,
-    `.withPassword('${W}')`,
-    `password = f"${W}"`,
-    `password = b'${W}'`,
-    `password = """${W}"""`,
-    `password = (\n  "${W}"\n)`,
-    `define('DB_PASSWORD', '${W}');`,
-    `config.set("password", "${W}")`,
-    `os.environ["DB_PASSWORD"] = "${W}"`,
-  ],
-  prose: [
-    `invalid password '${W}'`,
-    `password for user bob is '${W}'`,
-    `ALTER LOGIN me WITH PASSWORD = N'${W}'`,
-    `smtp://me@mail.example:${W}@host`,
-    `Invalid API key provided: "${W}"`,
-    `the password is "${W}"`,
-    `**Password:** \`${W}\``,
-    `Use password "${W}" for it`,
-    `The password for db is "${W}".`,
-    `Password - "${W}"`,
-    `The API key is \`${W}\`.`,
-    `Passwort: "${W}"`,
-    `token: "${W}12"`,
-    `mot de passe: "${W}"`,
-  ],
-  "a table": [
-    `| user | password |\n|---|---|\n| me | ${W} |\n| you | other |`,
-    `| Variable | Value |\n|---|---|\n| DB_PASSWORD | ${W} |`,
-    `user,password,role\nme,${W},admin\n`,
-    `user\tpassword\nme\t${W}`,
-    ` name | password \n------+----------\n me   | ${W}\n(1 row)`,
-  ],
-  JSON: [
-    JSON.stringify({ columns: ["user", "password"], rows: [["me", W]] }),
-    JSON.stringify({ names: ["user", "password"], values: ["me", W] }),
-    JSON.stringify({ op: "replace", path: "/db/password", value: W }),
-    JSON.stringify({ type: "password", value: W }),
-    JSON.stringify({ param: "password", arg: W }),
-    JSON.stringify({ ParameterKey: "DBPassword", ParameterValue: W }),
-    JSON.stringify({ SecretString: W }),
-    JSON.stringify({ flag: "--password", value: W }),
-    JSON.stringify({ option: "password", argument: W }),
-    JSON.stringify({ env: { SMTP_PASS: W, smtp_pass: W } }),
-    ...[
-      "creds",
-      "csrf",
-      "hmac",
-      "recovery_code",
-      "masterKey",
-      "license_key",
-      "connectionString",
-      "mnemonic",
-      "Passwort",
-    ].map((name) => JSON.stringify({ [name]: W })),
-    ...["kennwort", "mot_de_passe", "client_assertion", "code_verifier", "mfa_code", "pin", "passkey", "senha"].map(
-      (name) => JSON.stringify({ [name]: W }),
-    ),
-  ],
-  "a query": [`http://a/b;jsessionid=${W}?c=1`, `http://a/?phpsessid=${W}&b=1`, `http://a/?pin=${W}`],
-};
-
-describe.each(Object.entries(texts))("in %s", (_, all) => {
+describe.each(Object.entries(textsWith(W)))("in %s", (_, all) => {
   test.each(all)("%s", (text) => {
     for (const [where, shown] of [
       ["alone", new Redactor().text(text)],
@@ -174,6 +23,57 @@ describe.each(Object.entries(texts))("in %s", (_, all) => {
       expect(shown, where).toMatch(/__redacted_\d+__/);
     }
   });
+});
+
+/** A text that comes a few characters at a time, behind one text and before another, as a recording shows it. */
+function inPieces(text: string, before = "", behind = ""): string {
+  const written: string[] = [];
+  const recorder = new Recorder((line) => void written.push(line));
+  const seen = recorder.connection();
+  seen.response(200, [["Content-Type", "text/event-stream"]]);
+  for (const piece of (before + text + behind).match(/[\s\S]{1,4}/g)!)
+    seen.body("server", new TextEncoder().encode(`${piece.replace(/^/gm, "data: ")}\n\n`));
+  recorder.flush();
+  return written
+    .slice(2)
+    .map((line) => JSON.parse(line).text ?? "")
+    .join("");
+}
+const LINES = "It is a line of some words, and no more than that.\n";
+
+/** What only a whole text tells: JSON with columns, a text that is a query, a word in a sentence or an element, which may go on. */
+const WHOLE = /^\{|^http|valid API key provided: [^"]|:\*\*|^<a>/;
+
+describe("in pieces of", () => {
+  test.each(
+    Object.values(textsWith(W))
+      .flat()
+      .filter((text) => !WHOLE.test(text)),
+  )("%s", (text) => {
+    for (const lines of [0, 7, 8, 9, 20, 30])
+      expect(inPieces(text, LINES.repeat(lines), `\n${LINES.repeat(lines)}`), `${lines}`).not.toContain(
+        "horse-battery",
+      );
+  });
+});
+
+test.each(shortIn("$"))("a secret of a few characters is in no %j, whole or in pieces", (form) => {
+  for (const secret of [
+    "hunter2",
+    "P@ssw0rd123",
+    "Tr0ub4dor&3",
+    "Xk9mP2vLq7",
+    "s3cr3t-P4ss",
+    "Winter2024!",
+    "Zq7!fT",
+    "kX7#pL9$",
+  ]) {
+    const text = form.replace("$", () => secret);
+    expect(new Redactor().text(text)).not.toContain(secret);
+    expect(new Redactor().text(JSON.stringify({ text }))).not.toContain(secret);
+    for (const lines of [0, 7, 8, 9, 30])
+      expect(inPieces(text, LINES.repeat(lines), `\n${LINES}`), `${lines}`).not.toContain(secret);
+  }
 });
 
 describe("a secret to its last character", () => {
@@ -258,10 +158,14 @@ describe("what is no secret stays", () => {
     'the schema is { "password": { "type": "string", "minLength": 8 } }, or so',
     'createError({ code: "TST_ERROR_CODE_1" })',
   ];
-  test.each(kept)("%s", (text) => {
+  test.each([...kept, ...without])("%s", (text) => {
     expect(new Redactor().text(text)).toBe(text);
     expect(new Redactor().text(JSON.stringify({ text }))).toBe(JSON.stringify({ text }));
   });
+
+  test.each(without)("%s in pieces, between others", (text) =>
+    expect(inPieces(text, LINES, `\n${LINES}`)).toBe(`${LINES}${text}\n${LINES}`),
+  );
 
   test("a word of letters alone is replaced in its place and nowhere else", () => {
     const redactor = new Redactor();
@@ -294,4 +198,5 @@ test.each([
   "X-License",
   "X-Access-Code",
   "X-Functions-Key",
+  "X-Db-Pwd",
 ])("the header %s is left out", (name) => expect(new Redactor().headers([[name, W]])[0]![1]).toBe("__redacted_1__"));

@@ -186,6 +186,8 @@ test("a form in parts keeps what is no secret, and its files", () => {
   const form = (password: string) =>
     `${part('name="user"', "me")}${part('name="password"\r\nContent-Type: text/plain', password)}${part('name="f"; filename="a"', "\r\nx")}${part("name=api_key", password)}--X--\r\n`;
   expect(new Redactor().text(form("correct\r\nhorse"))).toBe(form("__redacted_1__"));
+  const encoded = (value: string) => `${part("name*=UTF-8''pass%77ord", value)}--X--\r\n`;
+  expect(new Redactor().text(encoded("correct\r\nhorse"))).toBe(encoded("__redacted_1__"));
   // A file in it may be no text.
   const [, body] = lines((seen) => {
     seen.request("POST", "/", [["Content-Type", "multipart/form-data; boundary=X"]]);

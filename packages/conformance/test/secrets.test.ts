@@ -67,6 +67,11 @@ const texts: [what: string, text: string, secret: string][] = [
   ].map((prefix): [string, string, string] => [`a key with ${prefix}`, `it is ${prefix}${KEY}, see`, KEY]),
   ["a sentence with it in quotes", `The password for db is "${WORD}". And more`, WORD],
   ["an error with it in quotes", `it said: invalid password '${WORD}', so`, WORD],
+  [
+    "a bot of Telegram",
+    "GET /bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1/getMe now",
+    "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1",
+  ],
   ["an AWS key", "id AKIAIOSFODNN7EXAMPLE is ours", "AKIAIOSFODNN7EXAMPLE"],
 ];
 

@@ -67,14 +67,27 @@ export function assignedIn(text: string, kindOf: KindOf, found: Span[], isWhole:
     }
     const value = lineOf(text, named.index, between, from) ?? valueAt(text, from);
     if (value === undefined || (value.quoted && isClosing(text, named.index, between, from))) continue;
+    // A call. In a shell, a variable with such a value is none.
+    if (!value.quoted && !/^[A-Z\d_]+$/.test(name) && /^[\w.]*\(/.test(text.slice(from, from + LONG))) continue;
     const isHeader = /["'`]/.test(text[named.index - 1] ?? "") && /^:\s/.test(between) && name.includes("-");
     const form = { between, quoted: value.quoted || isHeader, isFlag: flag !== undefined };
     if (isAssigned(isProse && !value.quoted && isCertain ? "suspect" : kind, text.slice(value.from, value.to), form)) {
-      found.push(value);
+      if (value.quoted && isNameOf(name, text.slice(value.from, value.to))) continue;
+      found.push(value, ...changedTo(text, value));
       names.lastIndex = Math.max(value.to, from);
     } else if (!value.quoted && !looksSecret(text.slice(value.from, value.to))) plainTo = Math.max(plainTo, value.to);
   }
   return found;
+}
+
+/** `apiKey: "X-API-Key"`. */
+const isNameOf = (name: string, value: string) => bare(value).replace(/^x/, "") === bare(name);
+
+/** What a value in quotes becomes: `~ password = "old" -> "new"`. */
+function changedTo(text: string, { to, quoted }: Value): readonly Span[] {
+  const arrow = quoted ? /^\\{0,7}["']\s{0,3}->\s{0,3}(?=\\{0,7}["'])/.exec(text.slice(to, to + 30)) : null;
+  const value = arrow && quotedAt(text, to + arrow[0].length);
+  return value ? [value] : [];
 }
 
 /** Whether the quote at a position closes one that opens before the name, as in "password:". */
@@ -95,17 +108,25 @@ const BEGINNING = /(?:^|[\r\n])[-+ ]?[ \t]{0,8}(?:(?:export|set)[ \t]+|\$env:)?$
 
 /** A value without quotes that has a line or a place of its own: it ends at a space, or in a connection string at `;`. */
 function lineOf(text: string, at: number, between: string, from: number): Value | undefined {
-  if (between !== "=" || /["'`\s]/.test(text[from] ?? " ")) return undefined;
+  if (between !== "=" || !FIRST.test(text.slice(from, from + 2))) return undefined;
   const isOwn = BEGINNING.test(text.slice(Math.max(0, at - 30), at));
-  if (!isOwn && text[at - 1] !== ";") return undefined;
-  const form = isOwn ? WORD : FIELD;
+  const isField = text[at - 1] === ";";
+  if (!isOwn && !isField && !/\s/.test(text[at - 1] ?? "")) return undefined;
+  const form = isOwn ? WORD : isField ? FIELD : LOOSE;
   form.lastIndex = from;
   const [value = ""] = form.exec(text) ?? [];
-  return value.length < 3 ? undefined : { from, to: from + value.replace(/[.,;:!?)}\]]+$/, "").length, quoted: false };
+  return value.length < 3 || (form === LOOSE && /&[\w.-]+=/.test(value))
+    ? undefined
+    : { from, to: from + value.replace(/[.,;:!?)}\]]+$/, "").length, quoted: false };
 }
 
-const WORD = /[^\s"'`\\]+/y;
+/** A word's beginning: no quote, no literal with a letter before it, as in `f"…"`, and no other operator. */
+const FIRST = /^(?![bfruN]?["'`])[^\s=>]/;
+/** Quotes and backslashes within a word are a part of it; those of JSON within a text are none. */
+const WORD = /(?:(?!\\{1,7}[nrtu"'`]|["'`](?!\w))\S)+/y;
 const FIELD = /[^\s"'`\\;]+/y;
+/** In a text that is no query, `&` is a part of a word. */
+const LOOSE = /[^\s"'`,;<>(){}[\]\\]+/y;
 
 /** How a value stands behind its name. */
 interface Form {

@@ -35,7 +35,7 @@ export function cleanHeader(name: string, value: string, cleaner: HeaderCleaner)
 
 /** Words of a header's name that say that its value is a secret. */
 const SECRET =
-  /token|secret|password|credential|session|jwt|csrf|xsrf|(?:^|-)(?:(?:api-?|access-?)?key|auth|authn|authz|authentication|authorization|pass|pin|pat|sid|creds?|licen[cs]e|dpop|access-?code)(?:-|$)/;
+  /token|secret|password|credential|session|jwt|csrf|xsrf|(?:^|-)(?:(?:api-?|access-?)?key|auth|authn|authz|authentication|authorization|pass|passwd|pwd|pin|pat|sid|creds?|licen[cs]e|dpop|access-?code)(?:-|$)/;
 /** Names with such a word, and another meaning. */
 const OTHER = /^(?:access-control-|sec-|www-|proxy-authenticate$|idempotency-key$|surrogate-key$)/;
 

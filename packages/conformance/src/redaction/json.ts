@@ -49,6 +49,7 @@ function walk(value: unknown, told: Told, depth: number, cleaner: Cleaner): unkn
 function walkList(list: readonly unknown[], told: Told, depth: number, cleaner: Cleaner): unknown {
   const { kindOf } = cleaner;
   const arePairs = list.every((item) => Array.isArray(item) && item.length === 2 && typeof item[0] === "string");
+  const isClient = typeof list[0] === "string" && /^(?:mysql|mariadb)/.test(list[0]);
   const items = list.map((item, at) => {
     if (told.kind === "secret") return walk(item, told, depth + 1, cleaner);
     if (arePairs) {
@@ -60,6 +61,7 @@ function walkList(list: readonly unknown[], told: Told, depth: number, cleaner: 
     if (typeof item !== "string") return walk(item, NOTHING, depth + 1, cleaner);
     const before = list[at - 1];
     if (told === ID) return walk(item, ID, depth + 1, cleaner);
+    if (isClient && /^-p./.test(item)) return `-p${cleaner.secret(item.slice(2), "password")}`;
     const kind = told.kind === "plain" ? behind(before, item, kindOf) : told.kind;
     return walk(item, { kind, name: told.name || String(before) }, depth + 1, cleaner);
   });

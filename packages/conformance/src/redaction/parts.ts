@@ -85,7 +85,8 @@ export function partsOf(text: string, change: (value: string, name: string) => s
     .map((part) => {
       const blank = /\r?\n\r?\n/.exec(part);
       const disposition = blank && /content-disposition:[^\r\n]*/i.exec(part.slice(0, blank.index))?.[0];
-      const name = disposition && /\bname="?([^"\r\n;]{1,200})/i.exec(disposition)?.[1];
+      const written = disposition && /\bname(?:\*=[\w-]*'[\w-]*'|="?)([^"\r\n;]{1,200})/i.exec(disposition)?.[1];
+      const name = written && decodeUrl(written);
       if (!blank || !name) return part;
       const from = blank.index + blank[0].length;
       const value = part.slice(from).replace(/\r?\n$/, "");

@@ -9,6 +9,9 @@ import { unfinished } from "./unfinished.js";
 /** Characters of one property in which a secret is searched for across messages. Twice as many wait at most. */
 const WINDOW = 8 * 1024;
 
+/** Characters before the end of a text in which a command, an element, a list or a line may begin that the next message goes on with. */
+const CONTEXT = 400;
+
 /** The most characters of a piece of a text among those of others. */
 const SHORT = 12;
 
@@ -18,6 +21,8 @@ const MOST_RUNS = 500;
 /** A message that waits for the next ones. */
 interface Waiting {
   readonly text: string;
+  /** What it is as JSON: an object, a list or a text; undefined for any other, and for a piece of one. */
+  readonly json: object | string | undefined;
   /** Without the secrets that are whole in it. They are known from now on. */
   readonly clean: string;
   readonly settle: (clean: string) => void;
@@ -48,6 +53,8 @@ interface Run {
 export class Pieces {
   readonly #redactor: Redactor;
   readonly #runs = new Map<string, Run>();
+  /** Whether a message was no JSON: a short one such as `"x" ` may be a piece of a text then. */
+  #isPlain = false;
 
   constructor(redactor: Redactor) {
     this.#redactor = redactor;
@@ -55,10 +62,13 @@ export class Pieces {
 
   /** `settle` is called with the message's text without its secrets: now, by a later message, or by `settle`. `of` is what it belongs to. */
   add(text: string, settle: (clean: string) => void, of = ""): void {
-    const json = jsonIn(text);
-    const waiting: Waiting = { text, clean: this.#redactor.text(text, json), settle, open: 1, cuts: new Map() };
-    const owner = json === undefined ? of : of + identityOf(json);
-    eachText(json ?? stringIn(text) ?? text, { at: "", name: "" }, (value, { at, name }) => {
+    const object = jsonIn(text);
+    const clean = this.#redactor.text(text, object);
+    const json = this.#isPlain && text.length <= SHORT ? undefined : (object ?? stringIn(text));
+    if (json === undefined) this.#isPlain = true;
+    const waiting: Waiting = { text, json, clean, settle, open: 1, cuts: new Map() };
+    const owner = typeof json === "object" ? of + identityOf(json) : of;
+    eachText(json ?? text, { at: "", name: "" }, (value, { at, name }) => {
       const run = this.#runs.get(at) ?? this.#begin(at, at, this.#redactor.isId(name), owner);
       // The newest, so that no other pushes it out while it is used.
       this.#runs.delete(at);
@@ -104,9 +114,13 @@ export class Pieces {
     run.parts.push({ waiting, from, to: run.text.length });
     waiting.open++;
     const isFull = run.text.length > 2 * WINDOW;
-    // The last word goes on, and nothing before it waits.
-    if (!isFull && !/\s/.test(value)) return;
-    const open = Math.min(unfinished(run.text, this.#redactor.kindOf), this.#redactor.unfinished(run.text));
+    // So that a text is searched a few times, however short its pieces are.
+    if (!isFull && (run.text.length < 3 * CONTEXT || !/\s/.test(value))) return;
+    const open = Math.min(
+      run.text.length - CONTEXT,
+      unfinished(run.text, this.#redactor.kindOf),
+      this.#redactor.unfinished(run.text),
+    );
     const keep = isFull ? Math.max(open, run.text.length - WINDOW) : open;
     if (run.parts[0]!.to > keep) return;
     this.#search(run);
@@ -175,17 +189,15 @@ export class Pieces {
     waiting.settle(waiting.cuts.size === 0 ? waiting.clean : this.#redactor.text(this.#cut(waiting)));
   }
 
-  #cut({ text, cuts }: Waiting): string {
+  #cut({ text, json, cuts }: Waiting): string {
     const clean = (value: string, key: string) => {
       let rest = value;
       for (const { from, to } of merged(cuts.get(key) ?? []).reverse())
         rest = rest.slice(0, from) + this.#redactor.replacePiece(rest.slice(from, to)) + rest.slice(to);
       return rest;
     };
-    const json = jsonIn(text);
-    if (json !== undefined) return JSON.stringify(mapped(json, "", clean));
-    const string = stringIn(text);
-    return string === undefined ? clean(text, "") : JSON.stringify(clean(string, ""));
+    if (json === undefined) return clean(text, "");
+    return JSON.stringify(typeof json === "string" ? clean(json, "") : mapped(json, "", clean));
   }
 }
 

@@ -24,7 +24,7 @@ export class Placeholders {
     const placeholder = this.#random.get(secret) ?? `__redacted_${++this.#count}__`;
     this.#placeholders.set(secret, placeholder);
     // A shorter secret, or one of a few letters, is replaced only in its own place: elsewhere it may be a word.
-    for (const form of secret.length < SHORTEST || /^\p{L}{0,12}$/u.test(secret) ? [] : formsOf(secret))
+    for (const form of secret.length < SHORTEST || /^\p{L}{0,16}$/u.test(secret) ? [] : formsOf(secret))
       this.known.add(form, placeholder);
     if (this.#placeholders.size > MOST) this.#forget();
     return placeholder;
@@ -55,11 +55,14 @@ export class Placeholders {
 /** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in hexadecimal digits, in base64, also of a longer text. */
 function formsOf(secret: string): Set<string> {
   const json = JSON.stringify(secret).slice(1, -1);
+  // The end of a sentence may have been read as a part of the secret.
+  const bare = secret.replace(/[.,;:!?)}\]]+$/, "");
   const base64 = base64Of(secret);
   const url = encodeUrl(secret);
   const hex = Array.from(new TextEncoder().encode(secret), (byte) => byte.toString(16).padStart(2, "0")).join("");
   return new Set([
     secret,
+    ...(bare.length < SHORTEST ? [] : [bare]),
     url,
     url.replaceAll("%20", "+"),
     json,

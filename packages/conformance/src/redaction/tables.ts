@@ -19,9 +19,16 @@ export function columnsIn(text: string, kindOf: KindOf, found: Span[]): number {
   let rows = 0;
   let headAt = 0;
   let at = 0;
+  let isRecord = false;
   for (const line of text.split("\n")) {
     const from = at;
     at += line.length + 1;
+    // psql's \\x has a name and a value in each line.
+    isRecord = /^-\[ RECORD/.test(line) || (isRecord && line.includes(" | "));
+    if (isRecord) {
+      namedIn(cellsOf(line, "|", from), kindOf, found);
+      continue;
+    }
     const isLast = at > text.length;
     if (columns.length > 0 && rows++ < MOST && line.length < LONG) {
       const cells = cellsOf(line, by, from);
@@ -52,6 +59,31 @@ function namedIn([name, value, ...more]: readonly Cell[], kindOf: KindOf, found:
   if (!name || !value || more.length > 1 || !/^[\w .-]{1,40}$/.test(name.text) || kindOf(name.text) !== "secret")
     return;
   if (!/^[a-z]*$/i.test(value.text) && !/\s/.test(value.text) && isValue(value.text)) found.push(value);
+}
+
+const INSERT = /\bINSERT\s+INTO\s+[^\s()]{1,100}\s{0,3}\(([^()]{1,500})\)\s{0,9}VALUES\s{0,9}(?=\()/gi;
+const TUPLE = /\s{0,9},?\s{0,9}\(((?:'[^'\n]{0,500}'|"[^"\n]{0,500}"|[^()'"\n]){1,2000})\)/y;
+const ITEM = /\s*(?:'([^'\n]*)'|"([^"\n]*)"|([^,'"]*))\s*(?:,|$)/y;
+
+/** Adds the values of SQL: INSERT INTO users (name, password) VALUES ('me', '…'). */
+export function insertedIn(text: string, kindOf: KindOf, found: Span[]): void {
+  for (const { index, 0: match, 1: names = "" } of text.matchAll(INSERT)) {
+    const kinds = names.split(",").map((name) => kindOf(name.trim().replace(/["'`[\]]/g, "")));
+    if (!kinds.includes("secret")) continue;
+    TUPLE.lastIndex = index + match.length;
+    for (let tuple = TUPLE.exec(text); tuple; tuple = TUPLE.exec(text)) {
+      const [all, list = ""] = tuple;
+      const from = tuple.index + all.length - 1 - list.length;
+      ITEM.lastIndex = 0;
+      for (const kind of kinds) {
+        const item = ITEM.exec(list);
+        if (!item) break;
+        const value = item[1] ?? item[2] ?? "";
+        const at = from + item.index + item[0].indexOf(value);
+        if (kind === "secret" && mayBeSecret(value)) found.push({ from: at, to: at + value.length });
+      }
+    }
+  }
 }
 
 /** The longest line that is one of a table. */
