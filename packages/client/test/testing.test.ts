@@ -148,6 +148,18 @@ describe("a stopped clock", () => {
     }
   });
 
+  test("starts once: what is put in its place after that stays", () => {
+    const { setTimeout: real, Date: realDate } = globalThis;
+    clock = stopClock();
+    clock.start();
+    const later = stopClock();
+    const stopped = [setTimeout, Date, performance.now];
+    clock.start();
+    expect([setTimeout, Date, performance.now]).toEqual(stopped);
+    later.start();
+    expect([setTimeout, Date]).toEqual([real, realDate]);
+  });
+
   test("moves only after what takes a moment of real time", async () => {
     const seen: string[] = [];
     const real = setTimeout;

@@ -4,7 +4,7 @@ export interface Clock {
   pass(milliseconds: number): Promise<void>;
   /** Advances the clock until a promise settles, and returns its result. */
   until<T>(promise: Promise<T>): Promise<T>;
-  /** Restores the process's own time. Timers that are still set never fire. */
+  /** Restores the process's own time, once. Timers that are still set never fire. */
   start(): void;
 }
 
@@ -29,6 +29,7 @@ export function stopClock(): Clock {
   const turn = turns();
   const timers = new Set<Timer>();
   let now = 0;
+  let isStarted = false;
 
   function set(run: () => void, delay: unknown, repeats: boolean): Timer {
     const wait = Math.max(1, Number(delay) || 0);
@@ -91,6 +92,8 @@ export function stopClock(): Clock {
       return promise;
     },
     start() {
+      if (isStarted) return; // What has taken its place since then stays.
+      isStarted = true;
       Object.assign(real, { setTimeout, clearTimeout, setInterval, clearInterval, Date: realDate });
       if (performed) Object.defineProperty(performance, "now", performed);
       else Reflect.deleteProperty(performance, "now");

@@ -9,6 +9,7 @@ const PATIENCE = Number(process.env.PARLANCE_PATIENCE ?? 5000);
 // Taken before a test puts fake timers in their place.
 const { setTimeout: pause, setImmediate: turn } = globalThis;
 const { performance: clock } = globalThis;
+const { now } = clock;
 
 /** Kept by the process: the files that a worker runs share their modules, but each runs this one again. */
 const kept = vi.hoisted(() => {
@@ -55,7 +56,14 @@ beforeEach(({ onTestFinished }) => {
     await rest(recorded.test, recorded.file);
   });
 });
-afterAll(() => rest(recorded.file, new Set()));
+afterAll(async () => {
+  // The next file of this worker would find a clock that stands still.
+  const isFaked = vi.isFakeTimers() || globalThis.setTimeout !== pause || globalThis.performance.now !== now;
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+  await rest(recorded.file, new Set());
+  if (isFaked) throw new Error("a file must put the real timers back, but left those of its tests");
+});
 
 async function rest(over: Set<App>, others: ReadonlySet<App>): Promise<void> {
   for (const app of over) app.close();
