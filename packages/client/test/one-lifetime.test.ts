@@ -119,13 +119,14 @@ describe("A lifetime", () => {
       answer("in time");
       expect([await waiting, life.signal.aborted, vi.getTimerCount()]).toEqual(["in time", false, 0]);
       // A timer takes no longer delay, and would fire at once.
-      const set = vi.spyOn(globalThis, "setTimeout");
+      const set = vi.fn(setTimeout);
+      vi.stubGlobal("setTimeout", set);
       const limits = [2 ** 31 - 2, 2 ** 31 - 1, 2 ** 31, Number.POSITIVE_INFINITY];
       for (const limit of limits) within(lifetime(), start, limit).catch(() => {});
       expect(set.mock.calls.map(([, delay]) => delay)).toEqual([2 ** 31 - 2, 2 ** 31 - 1, 2 ** 31 - 1, 2 ** 31 - 1]);
-      set.mockRestore();
     } finally {
       clock.mockRestore();
+      vi.unstubAllGlobals();
       vi.useRealTimers();
     }
   });

@@ -355,11 +355,12 @@ describe("sendAll", () => {
 });
 
 test("frames that wait keep the process until they are sent, because in memory no socket does", async () => {
-  const set = vi.spyOn(globalThis, "setTimeout");
+  const set = vi.fn(setTimeout);
+  vi.stubGlobal("setTimeout", set);
   const { paced, take } = socket();
   paced.send("x".repeat(500));
-  expect(set.mock.results.map(({ value }) => value.hasRef())).toEqual([true]);
-  set.mockRestore();
+  expect(set.mock.results.map(({ value }) => (value as unknown as NodeJS.Timeout).hasRef())).toEqual([true]);
+  vi.unstubAllGlobals();
   take();
   const flushed = paced.flushed();
   await vi.runAllTimersAsync();

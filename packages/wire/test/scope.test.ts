@@ -294,7 +294,8 @@ test.each<[delay: number, waits: readonly [late: number, runs: boolean][]]>([
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   let now = 1000;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
-  const set = vi.spyOn(globalThis, "setTimeout");
+  const set = vi.fn(setTimeout);
+  vi.stubGlobal("setTimeout", set);
   try {
     const { scope } = opened();
     const run = vi.fn();
@@ -311,7 +312,7 @@ test.each<[delay: number, waits: readonly [late: number, runs: boolean][]]>([
     expect(vi.getTimerCount()).toBe(0);
   } finally {
     clock.mockRestore();
-    set.mockRestore();
+    vi.unstubAllGlobals();
     vi.useRealTimers();
   }
 });

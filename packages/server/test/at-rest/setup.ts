@@ -1,15 +1,13 @@
 import type { App } from "@parlance/server";
 import { type Stats, totals } from "@parlance/wire/scope";
-import { afterAll, beforeEach, vi } from "vitest";
+import { afterAll, beforeEach, expect, vi } from "vitest";
 
 // Zero at rest, for every test of this project: its apps are closed after it, and then nothing is held and nothing has failed unseen.
 
 /** Milliseconds that what a test has ended may take to let go. */
 const PATIENCE = Number(process.env.PARLANCE_PATIENCE ?? 5000);
 // Taken before a test puts fake timers in their place.
-const { setTimeout: pause, setImmediate: turn } = globalThis;
-const { performance: clock } = globalThis;
-const { now } = clock;
+const { setImmediate: turn, performance: clock } = globalThis;
 
 /** Kept by the process: the files that a worker runs share their modules, but each runs this one again. */
 const kept = vi.hoisted(() => {
@@ -19,12 +17,15 @@ const kept = vi.hoisted(() => {
     /** Failures that nobody has handled. */
     unseen: [] as string[],
     watched: false,
+    now: performance.now,
+    setTimeout,
+    file: "",
   };
   const holder = globalThis as { parlanceAtRest?: typeof fresh };
   holder.parlanceAtRest ??= fresh;
   return holder.parlanceAtRest;
 });
-const { recorded, unseen } = kept;
+const { recorded, unseen, setTimeout: pause } = kept;
 vi.mock("../../src/serve.js", async (importOriginal) => {
   const original = await importOriginal<typeof import("../../src/serve.js")>();
   return {
@@ -48,6 +49,11 @@ if (!kept.watched) {
   process.on("warning", (warning) => unseen.push(`process warning: ${textOf(warning)}`));
 }
 
+// Between two files, spies are put back: one on a timer of a false clock brings that clock back. Use `vi.stubGlobal` for it.
+if (globalThis.setTimeout !== pause || clock.now !== kept.now)
+  throw new Error(`${kept.file}, the file before this one, spied on a timer of a false clock`);
+kept.file = expect.getState().testPath ?? "";
+
 beforeEach(({ onTestFinished }) => {
   recorded.inTest = true;
   // Registered first, so it runs last: after the test's own hooks.
@@ -57,13 +63,15 @@ beforeEach(({ onTestFinished }) => {
   });
 });
 afterAll(async () => {
-  // The next file of this worker would find a clock that stands still.
-  const isFaked = vi.isFakeTimers() || globalThis.setTimeout !== pause || globalThis.performance.now !== now;
+  const isFalse = !isReal();
   vi.useRealTimers();
   vi.unstubAllGlobals();
   await rest(recorded.file, new Set());
-  if (isFaked) throw new Error("a file must put the real timers back, but left those of its tests");
+  // The next file of this worker would wait for a clock that stands still.
+  if (isFalse) throw new Error("a file must put the real clock back");
 });
+
+const isReal = () => !vi.isFakeTimers() && globalThis.setTimeout === pause && clock.now === kept.now;
 
 async function rest(over: Set<App>, others: ReadonlySet<App>): Promise<void> {
   for (const app of over) app.close();
