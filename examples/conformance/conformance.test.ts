@@ -7,34 +7,17 @@ import {
   type Result,
   runCases,
   type ServerPeer,
-  type Suite,
-  suiteOf,
   type Told,
 } from "@parlance/conformance/suite";
-import type { ContractDocument } from "@parlance/contract";
 import { contractValue } from "@parlance/language/value";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { limited } from "./broken/clients.js";
 import { brokenServer } from "./broken/servers.js";
 import { caller } from "./caller.js";
 import { listenFixture } from "./fixture.js";
-import { contracts, documentOf, forFixtures, long, notGreen, SEED } from "./suites.js";
+import { contracts, forFixtures, long, notGreen, SEED, suiteAt } from "./suites.js";
 
 // Our server and client hold every contract's suite.
-
-interface Made {
-  readonly document: ContractDocument;
-  readonly suite: Suite;
-}
-const made = new Map<string, Promise<Made>>();
-
-function suiteAt(name: string): Promise<Made> {
-  const one =
-    made.get(name) ??
-    documentOf(name).then(async (document) => ({ document, suite: await suiteOf(document, contractValue) }));
-  made.set(name, one);
-  return one;
-}
 
 /** By default a part of a long suite. */
 function some<C extends Case>(cases: readonly C[], most: number): C[] {

@@ -1,9 +1,8 @@
-import { anyOf, type Case, ordered, type Result, runCases, suiteOf } from "@parlance/conformance/suite";
-import { contractValue } from "@parlance/language/value";
+import { anyOf, type Case, ordered, type Result, runCases } from "@parlance/conformance/suite";
 import { describe, expect, test } from "vitest";
 import { brokenClient } from "./broken/clients.js";
 import { brokenServer } from "./broken/servers.js";
-import { contracts, documentOf, forFixtures, long, SEED } from "./suites.js";
+import { contracts, forFixtures, long, SEED, suiteAt } from "./suites.js";
 
 // For each fault that a case names there is a peer that has it: its cases turn red, and no others.
 
@@ -29,8 +28,7 @@ describe.each(names)("a broken peer of %s:", (name) => {
   test.each(["server", "client"] as const)(
     "a %s with one fault turns the cases of this fault red, and no others",
     async (side) => {
-      const document = await documentOf(name);
-      const suite = await suiteOf(document, contractValue);
+      const { document, suite } = await suiteAt(name);
       const all: readonly Case[] = side === "server" ? forFixtures(suite.server) : suite.client;
       const kills = few([...new Set(all.map(({ kill }) => kill))], FAULTS);
       const began = performance.now();

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type ClientLine, ordered, type ServerPeer, suiteOf } from "@parlance/conformance/suite";
+import { type ClientLine, ordered, type ServerPeer } from "@parlance/conformance/suite";
 import { contractValue } from "@parlance/language/value";
 import { expect, onTestFinished, test } from "vitest";
 import { hasNginx, startNginx } from "../../packages/server/test/resume/nginx.js";
 import { caller } from "./caller.js";
 import { listenFixture } from "./fixture.js";
-import { contracts, documentOf, forFixtures, long, notGreen, SEED } from "./suites.js";
+import { contracts, forFixtures, long, notGreen, SEED, suiteAt } from "./suites.js";
 
 // Our server and client hold the suite behind nginx, as docs/deployment.md configures it.
 
@@ -20,17 +20,13 @@ const configured = (host: string) =>
     .replace("client_max_body_size 64m;", "$& client_body_buffer_size 64m;")
     .replaceAll(/^ *ssl_.*$/gm, "");
 
-const some = <T>(cases: readonly T[]) => (long ? [...cases] : ordered(cases, SEED).slice(0, 8));
-
-async function suiteAt(name: string) {
-  const document = await documentOf(name);
-  return { contract: contractValue(document), suite: await suiteOf(document, contractValue) };
-}
+const some = <T>(cases: readonly T[]) => (long ? [...cases] : ordered(cases, SEED).slice(0, 4));
 
 test.skipIf(!hasNginx).each(contracts)(
   "our server of %s passes the suite behind nginx",
   async (name) => {
-    const { contract, suite } = await suiteAt(name);
+    const { document, suite } = await suiteAt(name);
+    const contract = contractValue(document);
     const behind = await listenFixture(contract);
     const nginx = await startNginx(behind.url, configured(new URL(behind.url).host));
     onTestFinished(async () => {
@@ -46,7 +42,8 @@ test.skipIf(!hasNginx).each(contracts)(
 test.skipIf(!hasNginx).each(contracts)(
   "our client of %s passes the suite behind nginx",
   async (name) => {
-    const { contract, suite } = await suiteAt(name);
+    const { document, suite } = await suiteAt(name);
+    const contract = contractValue(document);
     // Each case listens on a port of its own, which the path names.
     const http = configured("127.0.0.1")
       .replace(/location \/ \{/, "location ~ ^/(?<port>[0-9]+)(?<rest>/.*)$ {")

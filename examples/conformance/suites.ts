@@ -1,8 +1,9 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type Case, type RunOptions, runCases, type Suite } from "@parlance/conformance/suite";
+import { type Case, type RunOptions, runCases, type Suite, suiteOf } from "@parlance/conformance/suite";
 import type { ContractDocument } from "@parlance/contract";
 import { assemble, load } from "@parlance/language/load";
+import { contractValue } from "@parlance/language/value";
 import { vaultFiles } from "../../packages/cli/test/vault-files.js";
 
 // What the tests of the suite share.
@@ -16,8 +17,23 @@ const VAULT = "vault";
 export const contracts = readdirSync(schemas, { withFileTypes: true })
   .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
   .concat(VAULT);
-export function documentOf(name: string): Promise<ContractDocument> {
+function documentOf(name: string): Promise<ContractDocument> {
   return name === VAULT ? Promise.resolve(assemble({ name, files: vaultFiles })) : load(schemas + name);
+}
+
+interface Made {
+  readonly document: ContractDocument;
+  readonly suite: Suite;
+}
+const made = new Map<string, Promise<Made>>();
+
+/** A contract and its suite, which is made once for all files of a worker. */
+export function suiteAt(name: string): Promise<Made> {
+  const one =
+    made.get(name) ??
+    documentOf(name).then(async (document) => ({ document, suite: await suiteOf(document, contractValue) }));
+  made.set(name, one);
+  return one;
 }
 
 export const long = process.env.PARLANCE_LONG !== undefined;

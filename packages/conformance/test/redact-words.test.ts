@@ -58,7 +58,7 @@ describe("in pieces of", () => {
 });
 
 test.each(shortIn("$"))("a secret of a few characters is in no %j, whole or in pieces", (form) => {
-  for (const secret of [
+  for (const [at, secret] of [
     "hunter2",
     "P@ssw0rd123",
     "Tr0ub4dor&3",
@@ -67,12 +67,13 @@ test.each(shortIn("$"))("a secret of a few characters is in no %j, whole or in p
     "Winter2024!",
     "Zq7!fT",
     "kX7#pL9$",
-  ]) {
+  ].entries()) {
     const text = form.replace("$", () => secret);
     expect(new Redactor().text(text)).not.toContain(secret);
     expect(new Redactor().text(JSON.stringify({ text }))).not.toContain(secret);
-    for (const lines of [0, 7, 8, 9, 30])
-      expect(inPieces(text, LINES.repeat(lines), `\n${LINES}`), `${lines}`).not.toContain(secret);
+    // Behind as many lines as are searched at once, about.
+    const lines = [0, 7, 8, 9, 30][at % 5]!;
+    expect(inPieces(text, LINES.repeat(lines), `\n${LINES}`), `${lines}`).not.toContain(secret);
   }
 });
 
