@@ -67,6 +67,7 @@ export default defineConfig({
   clean: true,
   target: "es2022",
   minifyWhitespace: true,
+  minifySyntax: true,
   sourcemap: true,
   // Resolved by the plugin.
   noExternal: [/^@parlance\/wire/],
