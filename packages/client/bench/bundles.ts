@@ -41,6 +41,15 @@ const protocols = {
   loco: [never.channels, "channels"],
 } as const;
 
+/** kB that a page loads in all. */
+const AIMS: Readonly<Record<keyof typeof protocols, number>> = {
+  "fold-gateway": 9,
+  agentsmithy: 9.5,
+  "emacs-agent": 11.5,
+  based: 12,
+  loco: 16.5,
+};
+
 async function byEsbuild(entry: string): Promise<Bundle> {
   const options = { bundle: true, splitting: true, format: "esm", minify: true, target: "es2022" } as const;
   const out = { outdir: "/out", write: false, metafile: true, logLevel: "error" } as const;
@@ -136,7 +145,7 @@ const kilobytes = (bytes: number) => (bytes / 1000).toFixed(1);
 const topic = "what a page loads, gzipped";
 
 /** Bundles `connect` of an entry and a protocol by each bundler, and prints a line. */
-async function measure(protocol: string, left: RegExp, client: string): Promise<void> {
+async function measure(protocol: keyof typeof protocols, left: RegExp, client: string): Promise<void> {
   const name = protocol.replace(/-(\w)/, (_, letter: string) => letter.toUpperCase());
   const entry = join(folder, ENTRY);
   const module = (of: string) => JSON.stringify(fileURLToPath(import.meta.resolve(of)));
@@ -148,7 +157,8 @@ async function measure(protocol: string, left: RegExp, client: string): Promise<
     const made = await bundle(entry);
     const [once, all] = [loaded(made, /./), loaded(made, left)];
     row({ topic, name: `${protocol}${by}, ${bundler}, at once`, value: once / 1000, unit: "kB", less: true });
-    row({ topic, name: `${protocol}${by}, ${bundler}, in all`, value: all / 1000, unit: "kB", less: true });
+    const whole = { topic, name: `${protocol}${by}, ${bundler}, in all`, value: all / 1000, unit: "kB", less: true };
+    row({ ...whole, aim: AIMS[protocol] });
     shown.push(`${bundler} ${kilobytes(once)} / ${kilobytes(all)}`);
   }
   console.log(`  ${`${protocol}${by}`.padEnd(22)} ${shown.join("   ")}`);
@@ -156,7 +166,8 @@ async function measure(protocol: string, left: RegExp, client: string): Promise<
 
 console.log("what a page loads, kB gzipped: at once / in all");
 try {
-  for (const [protocol, [left, part]] of Object.entries(protocols)) {
+  for (const protocol of Object.keys(protocols) as (keyof typeof protocols)[]) {
+    const [left, part] = protocols[protocol];
     await measure(protocol, left, "@parlance/client");
     await measure(protocol, left, `@parlance/client/${part}`);
   }

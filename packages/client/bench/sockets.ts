@@ -12,6 +12,7 @@ import { webSocket } from "@parlance/client/node";
 import { based } from "@parlance/protocols/based";
 import { loco } from "@parlance/protocols/loco";
 import { WebSocket, WebSocketServer } from "ws";
+import { row } from "../../server/bench/row.js";
 
 const quick = process.argv.includes("--quick");
 const MESSAGES = quick ? 40_960 : 163_840;
@@ -112,7 +113,7 @@ async function rate(run: () => Promise<number>): Promise<number> {
   return (messages / (user + system)) * 1e6;
 }
 
-export interface Row {
+interface Figure {
   readonly name: string;
   readonly parlance: number;
   readonly bare: number;
@@ -123,7 +124,7 @@ async function measure(): Promise<void> {
   const server: ChildProcess = fork(fileURLToPath(import.meta.url), ["server", ...process.argv.slice(2)]);
   const [port] = await once(server, "message");
   const url = `http://127.0.0.1:${port}`;
-  const rows: Row[] = [];
+  const rows: Figure[] = [];
   for (const name of ["loco", "based"] as const) {
     const rates: { parlance: number[]; bare: number[] } = { parlance: [], bare: [] };
     for (let round = 0; round <= ROUNDS; round++) {
@@ -139,10 +140,12 @@ async function measure(): Promise<void> {
   server.disconnect();
   console.log("client, frames corked by 16, beside ws");
   const thousands = (value: number) => `${Math.round(value / 1000).toLocaleString("en")}k/s`.padStart(8);
-  for (const { name, parlance, bare, ratio } of rows)
+  for (const { name, parlance, bare, ratio } of rows) {
+    row({ topic: "client, frames corked by 16, beside ws", name, value: ratio, aim: 0.85 });
     console.log(
       `  ${name.padEnd(40)} parlance ${thousands(parlance)}   bare ${thousands(bare)}   ratio ${ratio.toFixed(2)}`,
     );
+  }
 }
 
 function median(all: readonly number[]): number {

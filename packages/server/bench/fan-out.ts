@@ -110,6 +110,12 @@ async function round(
   return { rate: messages / seconds, byCpu: (messages / (await subject.cpu())) * 1e6, latencies };
 }
 
+/** Of 1,000 readers, by messages a tick. */
+const AIMS: Record<Carrier, Readonly<Record<number, number>>> = {
+  sse: { 1: 1, 16: 1.5 },
+  websocket: { 1: 0.9, 16: 2.5 },
+};
+
 function print(carrier: Carrier, count: number, together: number, figures: Record<Side, readonly Figure[]>): void {
   const rates = (side: Side, of: "rate" | "byCpu") => median(figures[side].map((figure) => figure[of]));
   const ratio = (side: Side, of: "rate" | "byCpu") => rates(side, of) / rates("bare", of);
@@ -121,7 +127,17 @@ function print(carrier: Carrier, count: number, together: number, figures: Recor
     const shown = side === "bare" ? "" : `   ratio ${ratio(side, "rate").toFixed(2)} (by processor time ${beside})`;
     console.log(`  ${who}: ${side} ${thousands(rates(side, "rate"))}   p50/p99 ${times} ms${shown}`);
     const name = `${carrier}, ${count} readers, ${together} a tick${side === "parlance" ? "" : `, ${side}`}`;
-    if (side !== "bare")
-      row({ topic: "fan-out beside node:http and ws, by processor time", name, value: Number(beside) });
+    if (side === "bare") continue;
+    const aim = side === "parlance" && count === 1000 ? AIMS[carrier][together] : undefined;
+    const topic = "fan-out beside node:http and ws, by processor time";
+    row({ topic, name, value: Number(beside), ...(aim && { aim }) });
+    const late =
+      quantile(latencies, 0.5) /
+      quantile(
+        figures.bare.flatMap((figure) => figure.latencies),
+        0.5,
+      );
+    const aims = side === "parlance" && count === 1000 && carrier === "websocket" && together === 16 && { aim: 2 };
+    row({ topic: "p50 of fan-out beside node:http and ws", name, value: late, less: true, ...aims });
   }
 }
