@@ -63,6 +63,20 @@ function contract(
 }
 const object = (title: string, properties: object = {}): SchemaObject => ({ title, type: "object", properties });
 
+test("schemas inside others that have one title and are alike are one type", async () => {
+  const at = (to: string) => ({ ...object("Inner", { a: { type: "string" } }), description: to });
+  const made = await generate(
+    contract({
+      word: object("Word", { inner: at("one"), again: at("one") }),
+      line: object("Line", { inner: at("one") }),
+    }),
+  );
+  expect(made["made-up.ts"]!.match(/export (?:interface|type) Inner\b/g)).toHaveLength(1);
+  expect(made["made-up.ts"]!.match(/\b(?:inner|again)\?: Inner;/g)).toHaveLength(3);
+  const other = contract({ word: object("Word", { inner: at("one") }), line: object("Line", { inner: at("other") }) });
+  await expect(generate(other)).rejects.toThrow(/two different types would be named Inner/);
+});
+
 test.each<[why: string, ContractDocument, error: RegExp]>([
   [
     "a message named like the union of its stream",
