@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, globalAgent, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { trust, webSocket } from "@parlance/client/node";
 import type { Port } from "@parlance/wire";
@@ -196,10 +196,19 @@ describe("A request of `trust`", () => {
     }
   });
 
-  test.each([204, 304])("that is answered with %d has no body", async (status) => {
-    const at = await answering((_, response) => response.writeHead(status).end());
-    expect(await fetch(new Request(`http://${at}`))).toMatchObject({ status, body: null });
-  });
+  test.each([204, 304])(
+    "that is answered with %d has no body, and leaves its connection to the next",
+    async (status) => {
+      let connections = 0;
+      const server = createServer((_, response) => response.writeHead(status).end());
+      const at = await listening(server.on("connection", () => connections++));
+      for (let request = 0; request < 3; request++) {
+        expect(await fetch(new Request(`http://${at}`))).toMatchObject({ status, body: null });
+        await new Promise(setImmediate);
+      }
+      expect(connections).toBe(1);
+    },
+  );
 
   test("fails where its answer, or its own body, is cut", async () => {
     const at = await answering((_, response) => response.destroy());
