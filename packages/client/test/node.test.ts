@@ -204,7 +204,7 @@ describe("A request of `trust`", () => {
       const at = await listening(server.on("connection", () => connections++));
       for (let request = 0; request < 3; request++) {
         expect(await fetch(new Request(`http://${at}`))).toMatchObject({ status, body: null });
-        await new Promise(setImmediate);
+        await vi.waitFor(() => expect(Object.keys(globalAgent.freeSockets).join(" ")).toContain(at));
       }
       expect(connections).toBe(1);
     },
