@@ -75,7 +75,7 @@ describe("merge3", () => {
   it("agrees with git merge-file, byte for byte where that is clean", () => {
     const verdicts = { clean: 0, conflict: 0 };
     inFolder((folder) => {
-      const seeds = Array.from({ length: process.env.PARLANCE_LONG ? 300 : 200 }, (_, i) => i + 1);
+      const seeds = Array.from({ length: process.env.PARLANCE_LONG ? 300 : 120 }, (_, i) => i + 1);
       const folders = seeds.map((seed) => join(folder, `${seed}`));
       seeds.forEach((seed, i) => {
         mkdirSync(folders[i]!);
@@ -91,7 +91,7 @@ describe("merge3", () => {
         verdicts[git.ok ? "clean" : "conflict"]++;
       });
     });
-    expect(Math.min(verdicts.clean, verdicts.conflict)).toBeGreaterThan(50);
+    expect(Math.min(verdicts.clean, verdicts.conflict)).toBeGreaterThan(20);
   });
 
   it("keeps its laws: one side unchanged, both sides equal, sides swapped, pieces that add up to a side", () => {
