@@ -9,7 +9,7 @@ import { seeded } from "../seed.js";
 import { fill, makeWorkspace, snapshot } from "./workspace.js";
 
 const NAMES = ["a", "b", "c", "d", "e"];
-const cases = process.env.PARLANCE_LONG ? 5000 : 250;
+const cases = process.env.PARLANCE_LONG ? 5000 : 180;
 
 /** Several files of one patch, each name at random, so that they get in each other's way. */
 function draw(from: Random): FilePatch[] {

@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 300_000 });
 
 const isLong = Boolean(process.env.PARLANCE_LONG);
 const seed = seeded(isLong ? Date.now() % 1_000_000 : 20_261_122);
-const count = isLong ? 3_000 : 150;
+const count = isLong ? 3_000 : 120;
 
 const TEXTS = ["", "a", "a\n", "b\n", "a\nb", "a\nb\n", "a\n\n", "a\nb\na\n", "a\r\nb\r\n", "b\na\nb"];
 /** The text's last line, or the patch's, has no line feed, and something follows it. */
