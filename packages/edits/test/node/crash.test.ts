@@ -81,7 +81,7 @@ describe("all or none", () => {
       const { tree: fresh, calls } = await finished(access);
       expect(calls.length).toBeGreaterThan(100);
       const outcomes = { old: 0, new: 0 };
-      // Where handles are the system's own way, names are its way of last resort, with the same steps.
+      // By paths the steps are the same as by handles, which are tried at every place.
       const every = access === native || process.env.PARLANCE_LONG ? 1 : 3;
       for (const at of placesOf(fault, calls).filter((_, i) => i % every === 0)) {
         const { root, plan, old } = await setUp();
