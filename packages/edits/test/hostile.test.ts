@@ -4,7 +4,7 @@ import { READERS, SHAPES } from "./hostile.js";
 
 vi.setConfig({ testTimeout: 300_000 });
 
-const size = process.env.PARLANCE_LONG ? 20_000 : 7_000;
+const size = process.env.PARLANCE_LONG ? 20_000 : 6_000;
 
 test("there are at least 28 shapes", () => {
   expect(Object.keys(SHAPES).length).toBeGreaterThanOrEqual(28);

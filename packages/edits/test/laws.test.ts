@@ -12,6 +12,7 @@ import { editText, readSources } from "./sources.js";
 vi.setConfig({ testTimeout: 120_000 });
 
 const seed = seeded(Date.now() % 1_000_000);
+const rounds = process.env.PARLANCE_LONG ? 700 : 250;
 
 const small: readonly (readonly [before: string, after: string])[] = [
   ["", "a\n"],
@@ -50,7 +51,7 @@ describe("the laws of a patch", () => {
     const source = random(seed);
     const draw = () =>
       Array.from({ length: source.below(40) }, () => source.pick(["", "a", "b", "}", "  a"])).join("\n");
-    for (let i = 0; i < 700; i++) {
+    for (let i = 0; i < rounds; i++) {
       const [before, after] = [draw(), draw()];
       expectLaws(createPatch(before, after, { context: source.below(5) }), before, after);
       const near = editText(source, before, 1);

@@ -18,6 +18,8 @@ import { editText, readSources } from "./sources.js";
 vi.setConfig({ testTimeout: 120_000 });
 
 const seed = seeded(Date.now() % 1_000_000);
+/** Cases with context, and without. */
+const [some, bare] = process.env.PARLANCE_LONG ? [5000, 2000] : [2500, 1000];
 
 interface Case {
   readonly patch: FilePatch;
@@ -137,21 +139,21 @@ function compare(
 }
 
 describe("git apply as the oracle of strict mode", () => {
-  test("gives the same verdict and the same bytes in 5,000 cases with context", () => {
-    const cases = makeCases(5600, [3, 3, 3, 1, 2, 8], random(seed), Object.keys(kinds));
+  test("gives the same verdict and the same bytes in thousands of cases with context", () => {
+    const cases = makeCases(some * 1.12, [3, 3, 3, 1, 2, 8], random(seed), Object.keys(kinds));
     const { taken, refused, differ } = inFolder((folder) => compare(cases, askGit(folder, cases), false));
-    expect(taken + refused).toBeGreaterThan(5000);
-    expect(Math.min(taken, refused)).toBeGreaterThan(1000);
+    expect(taken + refused).toBeGreaterThan(some);
+    expect(Math.min(taken, refused)).toBeGreaterThan(some / 5);
     expect(differ).toBeLessThan(cases.length / 20);
   });
 
-  test("gives the same verdict and the same bytes in 2,000 cases without context", () => {
-    const cases = makeCases(2400, [0], random(seed + 1), Object.keys(kinds));
+  test("gives the same verdict and the same bytes in a thousand cases without context", () => {
+    const cases = makeCases(bare * 1.2, [0], random(seed + 1), Object.keys(kinds));
     const { taken, refused, differ } = inFolder((folder) =>
       compare(cases, askGit(folder, cases, "--unidiff-zero"), true),
     );
-    expect(taken + refused).toBeGreaterThan(2000);
-    expect(Math.min(taken, refused)).toBeGreaterThan(200);
+    expect(taken + refused).toBeGreaterThan(bare);
+    expect(Math.min(taken, refused)).toBeGreaterThan(bare / 10);
     expect(differ).toBeLessThan(cases.length / 10);
   });
 

@@ -1,9 +1,8 @@
-import { spawnSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { applyPatch, createPatch, type Merge, merge3, mergePatches, type Patch } from "@parlance/edits";
 import { describe, expect, it } from "vitest";
-import { inFolder } from "../git.js";
+import { gitInEach, inFolder } from "../git.js";
 import { random } from "../random.js";
 import { editText, readSources } from "../sources.js";
 
@@ -76,18 +75,23 @@ describe("merge3", () => {
   it("agrees with git merge-file, byte for byte where that is clean", () => {
     const verdicts = { clean: 0, conflict: 0 };
     inFolder((folder) => {
-      for (let seed = 1; seed <= 300; seed++) {
+      const seeds = Array.from({ length: process.env.PARLANCE_LONG ? 300 : 120 }, (_, i) => i + 1);
+      const folders = seeds.map((seed) => join(folder, `${seed}`));
+      seeds.forEach((seed, i) => {
+        mkdirSync(folders[i]!);
+        for (const [name, text] of Object.entries(threeTexts(seed))) writeFileSync(join(folders[i]!, name), text);
+      });
+      const merges = gitInEach(folders, "merge-file", "-p", "-q", "ours", "base", "theirs");
+      seeds.forEach((seed, i) => {
         const texts = threeTexts(seed);
-        for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text);
-        const args = ["merge-file", "-p", "-q", "ours", "base", "theirs"];
-        const git = spawnSync("git", args, { cwd: folder, encoding: "utf8" });
+        const git = merges[i]!;
         const merge = merge3(texts.base, texts.ours, texts.theirs);
-        if (git.status === 0) expect(merge, `seed ${seed}`).toEqual({ ok: true, text: git.stdout });
+        if (git.ok) expect(merge, `seed ${seed}`).toEqual({ ok: true, text: git.stdout });
         else expect(merge.ok, `seed ${seed}`).toBe(false);
-        verdicts[git.status === 0 ? "clean" : "conflict"]++;
-      }
+        verdicts[git.ok ? "clean" : "conflict"]++;
+      });
     });
-    expect(Math.min(verdicts.clean, verdicts.conflict)).toBeGreaterThan(50);
+    expect(Math.min(verdicts.clean, verdicts.conflict)).toBeGreaterThan(20);
   });
 
   it("keeps its laws: one side unchanged, both sides equal, sides swapped, pieces that add up to a side", () => {

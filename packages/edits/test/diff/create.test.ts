@@ -12,7 +12,7 @@ import { editText, readSources } from "../sources.js";
 
 const isLong = Boolean(process.env.PARLANCE_LONG);
 const numRuns = isLong ? 20_000 : 1_000;
-const size = isLong ? 20_000 : 7_000;
+const size = isLong ? 20_000 : 4_000;
 const seeds = isLong ? 60 : 20;
 const HARD: Kind[] = ["unrelated", "shuffled", "reversed", "interleaved", "few distinct", "swapped blocks"];
 

@@ -17,7 +17,7 @@ import { random } from "../random.js";
 import { seeded } from "../seed.js";
 import { editText, readSources } from "../sources.js";
 
-const numRuns = process.env.PARLANCE_LONG ? 20_000 : 2_000;
+const numRuns = process.env.PARLANCE_LONG ? 20_000 : 1_000;
 const seed = seeded(20_261_121);
 
 interface FormPair {

@@ -12,7 +12,7 @@ import { formatPatch } from "../../src/unified/format.js";
 import { type Random, random } from "../random.js";
 import { seeded } from "../seed.js";
 
-const rounds = process.env.PARLANCE_LONG ? 100_000 : 2_500;
+const rounds = process.env.PARLANCE_LONG ? 100_000 : 1_500;
 const from = seeded(1);
 
 /** Writes a patch and reads it again, with the text at hand; null where the writer refuses. */

@@ -86,6 +86,9 @@ function withoutModes(tree: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(tree).map(([path, entry]) => [path, entry.replace(/^\d+ /, "")]));
 }
 
+/** Where hunks were found is for the reader alone, so each of its changes is a whole plan carried out: one in seven without PARLANCE_LONG. */
+const every = process.env.PARLANCE_LONG ? 1 : 7;
+
 /** Every single change of a value that was stored as JSON, with the place and the number of the change. */
 function* forge(value: unknown): Generator<{ forged: unknown; label: string; key: Step }> {
   const json = JSON.parse(JSON.stringify(value)) as Json;
@@ -105,7 +108,9 @@ describe("what somebody changed on its way", () => {
     const fresh = snapshot(outer);
     reset(root, texts);
     let refused = 0;
+    let number = 0;
     for (const { forged, label, key } of forge(plan)) {
+      if (key === "hunks" && number++ % every !== 0) continue;
       const result = await applyPlan(forged as Plan, { root });
       expect([label, snapshot(outer)]).toEqual([label, result.ok ? fresh : old]);
       // Where hunks were found is for the reader alone, and a move that is listed twice is one; all else decides.

@@ -27,6 +27,9 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
+/** From one call that is stopped to the next. The other tests of crashes are of each call, within one process. */
+const step = process.env.PARLANCE_LONG ? 7 : 13;
+
 /** A process that stands still behind one call, or has ended because there were fewer. */
 async function runUntil(plan: Plan, call: number) {
   const child = spawn(process.execPath, [program, String(call)], { stdio: ["pipe", "pipe", "inherit"] });
@@ -44,7 +47,7 @@ const patches = [
 describe.skipIf(process.platform === "win32")("a process killed by SIGKILL while it applies a plan", () => {
   test("leaves all old files or all new ones to the next caller, and while it lives the root is busy", async () => {
     const seen = new Set<string>();
-    for (let call = 8, done = false; !done; call += 7) {
+    for (let call = 8, done = false; !done; call += step) {
       const root = makeWorkspace({ a: "a\n", b: "b\n" });
       const plan = await planEdits(patches, { root });
       const old = snapshot(root);

@@ -75,36 +75,58 @@ test.each([
   expect(checkName(name, "windows")).toMatchObject({ ok: false, message: expect.stringContaining(words) });
 });
 
+/**
+ * The names that are refused by a rule and the others, as they are tried in one plan: with PARLANCE_LONG each in a plan of its own.
+ * Those that are allowed share one where neither is the other's folder, nor the same but for a leading `./`.
+ */
+const groups = Object.fromEntries(
+  rulesOf.map((rules) => {
+    const reasons = hostileNames.map(([name, posix, windows]) => [name, rules === "posix" ? posix : windows] as const);
+    const alone = Boolean(process.env.PARLANCE_LONG);
+    const refused = reasons.filter(([, reason]) => reason !== null);
+    const allowed = reasons.flatMap(([name, reason]) => (reason === null ? [name] : []));
+    const keyOf = (name: string) => (alone ? name : `${name.startsWith("./")} ${name.split("/").length}`);
+    const together = new Map<string, string[]>();
+    for (const name of allowed) together.set(keyOf(name), [...(together.get(keyOf(name)) ?? []), name]);
+    return [rules, { refused: alone ? refused.map((each) => [each]) : [refused], allowed: [...together.values()] }];
+  }),
+) as Record<NameRules, { refused: (readonly [name: string, reason: string | null])[][]; allowed: string[][] }>;
+
 test("no operation by a hostile name reads or writes anything, and none that POSIX allows leaves the root", async () => {
   const outer = makeWorkspace({ secret: "secret\n", file: "secret\n", "etc/passwd": "secret\n" });
   const root = join(outer, "root");
   let checks = 0;
   for (const rules of rulesOf) {
+    const { refused, allowed } = groups[rules];
     for (const [operation, make] of Object.entries(operations)) {
       await fs.rm(root, { recursive: true, force: true });
       mkdirSync(root, { recursive: true });
       fill(root, { inside: "secret\n", "dir/file": "secret\n" });
       const before = snapshot(outer);
-      for (const [name, posix, windows] of hostileNames) {
+      for (const group of refused) {
         const used: string[] = [];
-        const plan = await planEdits(make(name), { root, rules, files: recording(used) });
-        const reasons = plan.conflicts.map(({ reason }) => reason);
-        const expected = rules === "posix" ? posix : windows;
-        checks++;
-        if (expected !== null) {
-          expect([operation, name, reasons]).toEqual([operation, name, [expected]]);
-          expect((await applyPlan(plan, { root, rules, files: recording(used) })).ok).toBe(false);
-        } else if (operation === "create") {
-          const written = await applyPlan(plan, { root, rules, files: recording(used) });
-          expect(written.ok && (await undo(written, { root, rules })).ok).toBe(true);
-        }
+        const patches = group.map(([name]) => make(name));
+        const plan = await planEdits(patches, { root, rules, files: recording(used) });
+        const reasons = plan.conflicts.map(({ reason }, i) => [group[i]?.[0], reason]);
+        expect([operation, reasons]).toEqual([operation, group]);
+        expect((await applyPlan(plan, { root, rules, files: recording(used) })).ok).toBe(false);
         // Without a name that is allowed, only the root itself is looked at: for a journal, and to be opened.
         const looked = used.filter(
           (path) =>
             !/^(?:.*\/root|\/proc\/self\/fd|\/proc\/self\/fd\/\d+\/(?:\.|\.parlance-journal|inside))$/.test(path),
         );
-        if (expected !== null) expect([operation, name, looked]).toEqual([operation, name, []]);
+        expect([operation, group, looked]).toEqual([operation, group, []]);
+        checks += group.length;
+      }
+      for (const group of operation === "rename to" ? allowed.flat().map((name) => [name]) : allowed) {
+        const used: string[] = [];
+        const plan = await planEdits(group.map(make), { root, rules, files: recording(used) });
+        if (operation === "create") {
+          const written = await applyPlan(plan, { root, rules, files: recording(used) });
+          expect([group, written.ok && (await undo(written, { root, rules })).ok]).toEqual([group, true]);
+        }
         for (const path of used) expect(path).not.toMatch(/\/\.\.(?:\/|$)/);
+        checks += group.length;
       }
       expect(snapshot(outer)).toEqual(before);
     }

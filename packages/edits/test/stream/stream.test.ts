@@ -13,7 +13,8 @@ import { measureGrowth } from "../growth.js";
 import { seeded } from "../seed.js";
 import { eventsOf, readAnswers } from "./answers.js";
 
-const numRuns = process.env.PARLANCE_LONG ? 20_000 : 500;
+const isLong = Boolean(process.env.PARLANCE_LONG);
+const numRuns = isLong ? 20_000 : 400;
 const seed = seeded(20_261_121);
 
 /** Lines that mean something to some format, so that random texts come near to every decision. */
@@ -135,8 +136,8 @@ test.each<[string, (n: number) => string]>([
     reader.end();
   };
   for (const [size, n] of [
-    [1, 1_500],
-    [4096, 7_000],
+    [1, isLong ? 1_500 : 1_000],
+    [4096, isLong ? 7_000 : 4_000],
   ] as const) {
     const ratio = measureGrowth(
       (lines) => {

@@ -4,13 +4,13 @@ import { expect, test, vi } from "vitest";
 import { applyAsGit } from "../git-apply.js";
 import { type Random, random } from "../random.js";
 import { seeded } from "../seed.js";
-import { askGit, askUs } from "./ask.js";
+import { askGitOfEach, askUs } from "./ask.js";
 
 vi.setConfig({ testTimeout: 300_000 });
 
 const isLong = Boolean(process.env.PARLANCE_LONG);
 const seed = seeded(isLong ? Date.now() % 1_000_000 : 20_261_122);
-const count = isLong ? 3_000 : 150;
+const count = isLong ? 3_000 : 120;
 
 const TEXTS = ["", "a", "a\n", "b\n", "a\nb", "a\nb\n", "a\n\n", "a\nb\na\n", "a\r\nb\r\n", "b\na\nb"];
 /** The text's last line, or the patch's, has no line feed, and something follows it. */
@@ -94,9 +94,10 @@ async function askStrictly({ patch, text, mode }: Drawn) {
 test("drawn headers and ends of files: what is taken is what git makes, and what git alone takes is a contradiction", async () => {
   const dice = random(seed);
   const tally: Record<string, number> = {};
-  for (let i = 0; i < count; i++) {
-    const drawn = draw(dice);
-    const theirs = askGit(drawn.patch, drawn.text, drawn.mode, "--whitespace=nowarn");
+  const all = Array.from({ length: count }, () => draw(dice));
+  const answers = askGitOfEach(all, "--whitespace=nowarn");
+  for (const [i, drawn] of all.entries()) {
+    const theirs = answers[i]!;
     const ours = await askStrictly(drawn);
     const doubt = isDeepStrictEqual(ours, theirs) ? null : findDoubt(drawn, theirs?.text ?? null);
     // Where git glues a line to the next, what we make instead is known as well.
