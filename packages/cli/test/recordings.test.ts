@@ -158,6 +158,22 @@ describe("a conversation of the contract in this folder", () => {
   });
 });
 
+test("record leaves out what a pattern of its caller fits, and replay listens on the port that it is given alone", async () => {
+  const cwd = await started();
+  const { url, talk } = await agent(cwd);
+  const recording = start(cwd, `record --target ${url} -o talk.jsonl --redact customer-\\d+ --json`);
+  await recording.printed("{");
+  const first = await talk(urlIn(`{${recording.text()}`), "it is customer-4711");
+  await recording.stop();
+  expect(first[0]).toMatchObject({ text: "You said it is customer-4711" });
+  const text = readFileSync(join(cwd, "talk.jsonl"), "utf8");
+  expect(text).not.toContain("4711");
+  expect(text).toMatch(/You said it is __redacted_\d+__/);
+
+  const { code, err } = await parlance(cwd, `replay talk.jsonl --as server --port ${new URL(url).port}`);
+  expect([code, err]).toEqual([2, expect.stringMatching(/EADDRINUSE|in use/)]);
+});
+
 test("the command records as a process until its terminal is closed, and the file is whole", async () => {
   const cwd = await started();
   const { url, talk } = await agent(cwd);
