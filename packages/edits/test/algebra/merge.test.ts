@@ -91,7 +91,8 @@ describe("merge3", () => {
         verdicts[git.ok ? "clean" : "conflict"]++;
       });
     });
-    expect(Math.min(verdicts.clean, verdicts.conflict)).toBeGreaterThan(20);
+    const { clean, conflict } = verdicts;
+    expect(Math.min(clean, conflict)).toBeGreaterThan((clean + conflict) / 6);
   });
 
   it("keeps its laws: one side unchanged, both sides equal, sides swapped, pieces that add up to a side", () => {
