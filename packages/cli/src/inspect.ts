@@ -4,6 +4,7 @@ import { contractValue } from "@parlance/language/value";
 import { documentAt } from "./contract.js";
 import { isDirectory } from "./folders.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
+import { patternsOf } from "./patterns.js";
 import { beginningOf } from "./recording.js";
 
 export const help = `parlance inspect [--target URL] [--contract DIR] [--open FILE] [options]
@@ -57,7 +58,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const port = portOf("port", values.port);
   const pagePort = portOf("page-port", values["page-port"]);
   const headers = Object.fromEntries((values.header ?? []).map(headerOf));
-  const patterns = (values.redact ?? []).map(patternOf);
+  const patterns = await patternsOf(values.redact);
   const { document } = await documentAt(values.contract ?? "schemas", io, name);
   const contract = contractValue(document);
   const interrupt = io.interrupt?.() ?? new AbortController().signal;
@@ -109,13 +110,4 @@ function headerOf(text: string): readonly [name: string, value: string] {
   // A value may be a secret: it is not printed.
   if (at < 1) throw new UsageError("write it as --header NAME:VALUE");
   return [text.slice(0, at), text.slice(at + 1).trim()];
-}
-
-function patternOf(source: string): RegExp {
-  try {
-    return new RegExp(source, "gu");
-  } catch {
-    // The pattern may be a secret: it is not printed.
-    throw new UsageError("a --redact PATTERN is not a regular expression");
-  }
 }

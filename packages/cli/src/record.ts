@@ -5,6 +5,7 @@ import { proxy, RecordingFile } from "@parlance/conformance/node";
 import packageJson from "../package.json" with { type: "json" };
 import { contractAt } from "./contract.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
+import { patternsOf } from "./patterns.js";
 
 export const help = `parlance record --target URL -o FILE [--contract DIR] [--port N] [--redact PATTERN]... [--metadata-only] [--raw] [--json]
 
@@ -50,7 +51,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (username || password) throw new UsageError("--target has a user name or password: let the client send it");
   const port = Number(values.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`${values.port} is not a port`);
-  const patterns = (values.redact ?? []).map(patternOf);
+  const patterns = await patternsOf(values.redact);
   const loaded = values.contract === undefined ? undefined : await contractAt(values.contract, io);
   const interrupt = io.interrupt?.() ?? new AbortController().signal;
 
@@ -80,16 +81,6 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (values.json) io.out(`${JSON.stringify({ file: out, lines: file.lines })}\n`);
   else io.err(`${out}: ${file.lines} lines\n`);
   return exit.fine;
-}
-
-function patternOf(source: string): RegExp {
-  if (source === "") throw new UsageError("a --redact PATTERN is empty");
-  try {
-    return new RegExp(source, "gu");
-  } catch {
-    // The pattern may be a secret: it is not printed.
-    throw new UsageError("a --redact PATTERN is not a regular expression");
-  }
 }
 
 function either(...signals: readonly AbortSignal[]): Promise<void> {

@@ -174,6 +174,19 @@ test("record leaves out what a pattern of its caller fits, and replay listens on
   expect([code, err]).toEqual([2, expect.stringMatching(/EADDRINUSE|in use/)]);
 });
 
+test.each([
+  ["(a+)+$", "can be made slow by a text (exponential)"],
+  ["(a|a)*$", "can be made slow by a text (exponential)"],
+  ["a(", "is not a regular expression"],
+])("record and inspect refuse the pattern %s of their caller, which %s", async (pattern, why) => {
+  const cwd = await started();
+  for (const command of ["record --target http://127.0.0.1:1 -o talk.jsonl", "inspect --target http://127.0.0.1:1"]) {
+    const { code, err } = await parlance(cwd, `${command} --redact fine --redact ${pattern}`);
+    expect([code, err]).toEqual([2, expect.stringContaining(`--redact PATTERN number 2 ${why}`)]);
+    expect(err).not.toContain(pattern);
+  }
+});
+
 test("the command records as a process until its terminal is closed, and the file is whole", async () => {
   const cwd = await started();
   const { url, talk } = await agent(cwd);

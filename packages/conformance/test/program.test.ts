@@ -190,7 +190,8 @@ test.runIf(posix)("a line for a program has no character but its end at which a 
   const { client, cwd } = await started(`tee line | ${GOOD}`);
   const text = "a\u0085b\u2028c\u2029d";
   await client.call({ ...line, input: { text } });
-  const written = await readFile(join(cwd, "line"), "utf8");
+  // The file may be written after the answer.
+  const written = await vi.waitUntil(() => readFile(join(cwd, "line"), "utf8"));
   expect(written).toMatch(/^[^\u0085\u2028\u2029\r]+\n$/);
   expect(JSON.parse(written)).toMatchObject({ input: { text } });
 });

@@ -86,6 +86,9 @@ describe("a placeholder", () => {
 
   test.each([
     ["in a URL", "a b/c%d+e", (text: string) => encodeURIComponent(text)],
+    ["in a URL of another program", "a!b(c)*d", () => "a%21b%28c%29%2Ad"],
+    ["in base64, where it is short", "hunter2!", (text: string) => Buffer.from(text).toString("base64")],
+    ["in base64, behind a byte", "hunter2!", (text: string) => Buffer.from(`a${text}`).toString("base64").slice(2)],
     ["in a form", "a b/c%d+e", (text: string) => encodeURIComponent(text).replaceAll("%20", "+")],
     ["in JSON", 'a"b\\c\nd-e', (text: string) => JSON.stringify(text).slice(1, -1)],
     ["in JSON in JSON", 'a"b\\c\nd-e', (text: string) => JSON.stringify(JSON.stringify(text)).slice(3, -3)],
@@ -112,14 +115,20 @@ describe("a placeholder", () => {
     }
   });
 
-  test.each(["letters", "internallyX", "internallyXYZabc", "abc-def"])(
-    "of %j stands in its own place alone",
-    (word) => {
-      const all = new Placeholders();
-      all.of(word);
-      expect(all.known.replace(`x ${word}`)).toBe(`x ${word}`);
-    },
-  );
+  test.each([
+    "letters",
+    "internallyX",
+    "internallyXYZabc",
+    "abc-def",
+    "package.json",
+    "node_modules",
+    "localhost:8080",
+    "text/plain",
+  ])("of %j stands in its own place alone", (word) => {
+    const all = new Placeholders();
+    all.of(word);
+    expect(all.known.replace(`x ${word}`)).toBe(`x ${word}`);
+  });
 
   test("of seventeen letters stands elsewhere", () => {
     const all = new Placeholders();

@@ -77,6 +77,62 @@ test.each(shortIn("$"))("a secret of a few characters is in no %j, whole or in p
   }
 });
 
+/** The texts of a stream, each of which is a message, as a recording shows them. */
+function recorded(...texts: readonly string[]): string[] {
+  const written: string[] = [];
+  const recorder = new Recorder((line) => void written.push(line));
+  const seen = recorder.connection();
+  seen.response(200, [["Content-Type", "text/event-stream"]]);
+  for (const text of texts) seen.body("server", new TextEncoder().encode(`data: ${JSON.stringify({ text })}\n\n`));
+  recorder.flush();
+  return written.slice(2).flatMap((line) => JSON.parse(JSON.parse(line).text ?? "{}").text ?? []);
+}
+
+test.each([0, 3, 60])(
+  "a secret that came in pieces is in no other message of its stream, %i messages later",
+  (between) => {
+    for (const secret of ["hunter2!x", "P@ssw0rd1", "correct-horse-Battery9!staple"]) {
+      const others = Array.from({ length: between }, (_, i) => `line ${i} of words `);
+      const half = secret.length >> 1;
+      const again = [`then ${secret} again `, "and ", secret.slice(0, half), `${secret.slice(half)} `];
+      const encoded = `${encodeURIComponent(secret)} ${btoa(secret)} `;
+      const texts = recorded("DB_PASS", `WORD=${secret}\nA=b\n`, ...others, ...again, encoded);
+      expect(texts.join("")).not.toContain(secret);
+      expect(texts.join("")).not.toContain(secret.slice(half));
+      expect(texts.at(-1)).not.toContain(btoa(secret));
+      expect(texts.slice(2, 2 + between)).toEqual(others);
+    }
+  },
+);
+
+test.each([
+  "     2\t  password: $",
+  "  12 | password: $",
+  "12→  password: $",
+  "x.yml:12:  password: $",
+  "x.yml-12-  password: $",
+  "# password: $",
+  "// password: $",
+  "; password = $",
+  "/* password: $ */",
+  "<!-- password: $ -->",
+  "{user: me, password: $}",
+  "db: { password: $, port: 1 }",
+])("a secret is in no line that a tool shows with its number, nor in a comment or a list: %j", (form) => {
+  for (const secret of ["hunter2!x", "P@ssw0rd12"])
+    for (const text of [form, `It is:\n${form}\nand more`])
+      expect(new Redactor().text(text.replace("$", secret))).not.toContain(secret);
+});
+
+test.each([
+  "12: const token = await get(1)",
+  "// password: string",
+  "const a = { password: req.body.password, token: string, key: value }",
+  "{ token: tokens[0], secret: this.secret }",
+])("code with a number, in a comment or a list stays: %j", (text) => {
+  expect(new Redactor().text(text)).toBe(text);
+});
+
 describe("a secret to its last character", () => {
   const whole = [
     `DB_PASSWORD=${ODD}`,

@@ -22,6 +22,7 @@ import { withoutProse } from "./prose.js";
 import type { Source } from "./source.js";
 
 export type { Finding } from "./finding.js";
+export { slowPatterns } from "./lint/examples.js";
 export { contractSchema } from "./lint/form.js";
 
 const rules: readonly Rule[] = [names, titles, owned, routes, headers, binary, tags, exchanges, conversations, secrets];

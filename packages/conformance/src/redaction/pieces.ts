@@ -146,9 +146,11 @@ export class Pieces {
     const { text, parts, place, isId } = run;
     // What one message has is found in it.
     if (parts.length < 2 && parts[0]?.from === 0) return;
-    const known = merged(this.#redactor.find(text)).filter((span) => this.#isOne(run, span));
-    // What comes later may hold them whole.
-    for (const { from, to } of known) this.#redactor.replace(text.slice(from, to));
+    const found = merged(this.#redactor.find(text)).filter((span) => this.#isOne(run, span));
+    // What comes before and after may hold them again.
+    for (const { from, to } of found) this.#redactor.replace(text.slice(from, to));
+    const again = found.length === 0 ? [] : this.#redactor.again(text).filter((span) => this.#isOne(run, span));
+    const known = [...found, ...again];
     const random = isId ? [] : randomIn(text, []).filter((span) => this.#isOne(run, span));
     let first = 0;
     for (const span of merged([...known, ...random])) {
@@ -186,7 +188,10 @@ export class Pieces {
 
   #release(waiting: Waiting): void {
     if (--waiting.open > 0) return;
-    waiting.settle(waiting.cuts.size === 0 ? waiting.clean : this.#redactor.text(this.#cut(waiting)));
+    // A secret may have been found since it came.
+    waiting.settle(
+      waiting.cuts.size === 0 ? this.#redactor.known(waiting.clean) : this.#redactor.text(this.#cut(waiting)),
+    );
   }
 
   #cut({ text, json, cuts }: Waiting): string {

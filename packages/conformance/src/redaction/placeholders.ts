@@ -4,6 +4,9 @@ import { encodeUrl, unescapeJson } from "./parts.js";
 /** The maximum number of secrets searched for in other texts. The oldest is dropped first. */
 const MOST = 1000;
 
+/** A word, or two: `administrator`, `package.json`, `localhost:8080`. */
+const WORD = /^\p{L}{0,16}(?:[_./:-](?:\p{L}{0,12}|\d{2,5}))?$/u;
+
 /** The placeholder of a secret in a recording. */
 export const PLACEHOLDER = /__redacted_\d+__/g;
 
@@ -23,8 +26,8 @@ export class Placeholders {
     if (found !== undefined) return found;
     const placeholder = this.#random.get(secret) ?? `__redacted_${++this.#count}__`;
     this.#placeholders.set(secret, placeholder);
-    // A shorter secret, or one of a few letters, is replaced only in its own place: elsewhere it may be a word.
-    for (const form of secret.length < SHORTEST || /^\p{L}{0,16}$/u.test(secret) ? [] : formsOf(secret))
+    // A shorter secret, or one of a few letters, is replaced only in its own place: elsewhere it may be a word, a host or a type.
+    for (const form of secret.length < SHORTEST || WORD.test(secret) ? [] : formsOf(secret))
       this.known.add(form, placeholder);
     if (this.#placeholders.size > MOST) this.#forget();
     return placeholder;
@@ -65,6 +68,8 @@ function formsOf(secret: string): Set<string> {
     ...(bare.length < SHORTEST ? [] : [bare]),
     url,
     url.replaceAll("%20", "+"),
+    // Many encode these too.
+    url.replace(/[!'()*~]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`),
     json,
     JSON.stringify(json).slice(1, -1),
     hex,
@@ -74,7 +79,7 @@ function formsOf(secret: string): Set<string> {
 }
 
 /** The shortest base64 that is searched for, in characters. */
-const SHORTEST_BASE64 = 12;
+const SHORTEST_BASE64 = 10;
 
 /** A text in base64: alone, and what is always there of it in a longer text, whose bytes before it shift it by 0, 1 or 2. */
 function base64Of(text: string): string[] {
@@ -87,5 +92,5 @@ function base64Of(text: string): string[] {
     return all.slice(Math.ceil((shift * 8) / 6), all.length - (rest === 0 ? 0 : 4 - rest));
   });
   const alone = encode(0);
-  return [alone, alone.replace(/=+$/, ""), ...inside].filter((form) => form.length > SHORTEST_BASE64);
+  return [alone, alone.replace(/=+$/, ""), ...inside].filter((form) => form.length >= SHORTEST_BASE64);
 }

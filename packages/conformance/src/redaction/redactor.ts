@@ -111,6 +111,16 @@ export class Redactor {
     return [...own, ...this.#escapedIn(text)].filter(({ from, to }) => to > from);
   }
 
+  /** The places of the secrets that were seen before. */
+  again(text: string): Span[] {
+    return this.#placeholders.known.find(text);
+  }
+
+  /** A text without the secrets that were seen before. */
+  known(text: string): string {
+    return this.#placeholders.known.replace(text);
+  }
+
   /** What names say of values, as this redactor judges them. */
   get kindOf(): KindOf {
     return this.#kindOf;

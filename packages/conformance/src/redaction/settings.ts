@@ -9,11 +9,15 @@ const SPACE = "[ \\t]{0,40}";
 /** No literal, with or without a letter before it, as in `f"…"`. */
 const WORD = "(?![bfruN]?[\"'`]|[=>])(?:(?!\\\\{1,7}[nrtu\"'`]|[\"'`](?![\\w$]))\\S){3,200}";
 
+/** What stands before a line where a tool shows it: a file's name and number, as grep and cat write them, and the mark of a comment. */
+const SHOWN =
+  "(?:(?:[\\w./-]{1,100}[:-])?\\d{1,7}(?:[:|\u2192\\t-]|[ \\t]{1,4}\\|)[ \\t]{0,40})?(?:(?:#|//|;|--|\\*|/\\*|<!--|REM)[ \\t]{0,8})?";
+
 /** A line. In YAML the value may stand in the next one. */
 const LINE = new RegExp(
-  `(?<=^|[\\r\\n]|\\\\n)${SPACE}(?:[-+>][ \\t]{1,8}){0,2}(?:export[ \\t]+)?["']?(?<name>[A-Za-z_][\\w.-]{0,80})["']?` +
+  `(?<=^|[\\r\\n]|\\\\n)${SPACE}${SHOWN}(?:[-+>][ \\t]{1,8}){0,2}(?:export[ \\t]+)?["']?(?<name>[A-Za-z_][\\w.-]{0,80})["']?` +
     `${SPACE}(?<between>[?+:]?=|:(?!:)(?:${SPACE}[|>]?[+-]?(?:\\r?\\n|\\\\{1,7}n)${SPACE}(?:-[ \\t]{1,3})?)?)${SPACE}` +
-    `(?<value>${WORD})${SPACE}(?=$|[\\r\\n]|\\\\{1,7}[nr]|\\\\{0,7}["'\`]|[ \\t]#)`,
+    `(?<value>${WORD})${SPACE}(?=$|[\\r\\n]|\\\\{1,7}[nr]|\\\\{0,7}["'\`]|[ \\t](?:#|\\*/|-->))`,
   "g",
 );
 
@@ -22,6 +26,9 @@ const ITEM = new RegExp(`(?:\\r?\\n)${SPACE}-[ \\t]{1,3}(?<value>${WORD})(?=${SP
 
 /** `{Host:h Password:…}`, as Go prints it. */
 const FIELD = /(?<=[{[ ])([A-Za-z]\w{0,60}):([^\s{}[\]"'`:,;]{4,200})(?=[}\]]|\s[A-Za-z]\w{0,60}:\S)/g;
+
+/** `{ user: me, password: … }`, as YAML and programs write it. */
+const FLOW = /(?<=[{,]\s{0,5})["']?([A-Za-z_][\w.-]{0,60})["']?:[ \t]{0,3}([^\s{}[\]"'`,;]{4,200})(?=\s{0,3}[,}])/g;
 
 /** Adds the values that have a line or a field of their own. */
 export function settingsIn(text: string, kindOf: KindOf, found: Span[]): void {
@@ -38,9 +45,10 @@ export function settingsIn(text: string, kindOf: KindOf, found: Span[]): void {
     if (between.includes("- ") && to >= itemsTo) itemsTo = itemsBehind(text, to, name, kindOf, found);
     label = isLabel(name) ? { kind: kindOfLabel(value, kindOf), to: index + match.length } : undefined;
   }
-  for (const { index, 0: match, 1: name = "", 2: value = "" } of text.matchAll(FIELD))
-    if (isSetting(name, ":", value, kindOf))
-      found.push({ from: index + match.length - value.length, to: index + match.length });
+  for (const form of [FIELD, FLOW])
+    for (const { index, 0: match, 1: name = "", 2: value = "" } of text.matchAll(form))
+      if (isSetting(name, ":", value, kindOf))
+        found.push({ from: index + match.length - value.length, to: index + match.length });
 }
 
 function itemsBehind(text: string, at: number, name: string, kindOf: KindOf, found: Span[]): number {

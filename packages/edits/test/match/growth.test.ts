@@ -123,6 +123,7 @@ const sizes: Readonly<Record<string, number>> = {
     "refusing blank lines around one that is not there": 2000,
     "applying with context that is misspelt": 2000,
     "refusing and explaining": 2000,
+    "applying strictly elsewhere": 2000,
   }),
 };
 

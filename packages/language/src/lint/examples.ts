@@ -41,7 +41,23 @@ function* misfits(schema: SchemaObject, check: ValidateFunction, file: string, p
   }
 }
 
-/** A regular expression that an input makes slow can stop a server. Recheck is loaded only if there is an expression. */
+/** Patterns that an input makes slow, and how slow: such a one can stop a program. Recheck is loaded only if there is a pattern. */
+export async function slowPatterns(patterns: Iterable<string>): Promise<ReadonlyMap<string, string>> {
+  const slow = new Map<string, string>();
+  const all = new Set(patterns);
+  if (all.size === 0) return slow;
+  // The build without Java and without a native binary. It is CommonJS, which loaders import in two shapes.
+  const loaded = await import("recheck/lib/browser.js");
+  const { checkSync } = loaded.default ?? loaded;
+  for (const pattern of all) {
+    // The automaton is exact and takes milliseconds; patterns it does not support, such as a look-behind, are fuzzed.
+    const exact = checkSync(pattern, "u", { checker: "automaton" });
+    const verdict = exact.status === "unknown" ? checkSync(pattern, "u", { timeout: 2000 }) : exact;
+    if (verdict.status === "vulnerable") slow.set(pattern, verdict.complexity.summary);
+  }
+  return slow;
+}
+
 export async function patterns(subject: Subject): Promise<Finding[]> {
   const found: { pattern: string; file: string; pointer: string }[] = [];
   const collect = (schema: SchemaObject, file: string, pointer: string) => {
@@ -53,20 +69,9 @@ export async function patterns(subject: Subject): Promise<Finding[]> {
   for (const [file, root] of Object.entries(subject.schemas))
     for (const { schema, pointer } of subschemas(root)) collect(schema, file, pointer);
   for (const { schema, pointer } of parameters(subject.source)) collect(schema, "contract.json", pointer);
-  if (found.length === 0) return [];
-  // The build without Java and without a native binary. It is CommonJS, which loaders import in two shapes.
-  const loaded = await import("recheck/lib/browser.js");
-  const { checkSync } = loaded.default ?? loaded;
-  const verdicts = new Map<string, string | undefined>();
-  for (const { pattern } of found) {
-    if (verdicts.has(pattern)) continue;
-    // The automaton is exact and takes milliseconds; patterns it does not support, such as a look-behind, are fuzzed.
-    const exact = checkSync(pattern, "u", { checker: "automaton" });
-    const verdict = exact.status === "unknown" ? checkSync(pattern, "u", { timeout: 2000 }) : exact;
-    verdicts.set(pattern, verdict.status === "vulnerable" ? verdict.complexity.summary : undefined);
-  }
+  const slow = await slowPatterns(found.map(({ pattern }) => pattern));
   return found.flatMap(({ pattern, file, pointer }) => {
-    const summary = verdicts.get(pattern);
+    const summary = slow.get(pattern);
     if (summary === undefined) return [];
     return {
       rule: "pattern",
