@@ -8,6 +8,5 @@ export default defineConfig({
   target: "es2022",
   splitting: true,
   minifyWhitespace: true,
-  minifySyntax: true,
   onSuccess: "node schemas.mjs",
 });

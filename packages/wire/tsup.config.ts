@@ -25,7 +25,6 @@ export default defineConfig({
   clean: true,
   target: "es2022",
   minifyWhitespace: true,
-  minifySyntax: true,
   sourcemap: true,
   splitting: true,
 });
