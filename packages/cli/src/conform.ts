@@ -60,7 +60,7 @@ line of more than 1 MiB, or does not answer in time, fails this case and is star
 first three cases ends the run. Ctrl-C ends the program, and the reports have what ran.
 
 Exit codes: 0 every case passed, or failed as listed; 1 not; 2 usage, a contract that parlance lint refuses, a file that cannot be read or
-written, or a run that ended early.
+written, a run that ended early, or one in which every case was skipped.
 `;
 
 export const options = {
@@ -137,6 +137,8 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (defect !== undefined) throw defect;
   if (early !== undefined)
     throw new UsageError(`the run ended after ${results.length} of ${cases.length} cases: ${visible(early)}`);
+  if (report.totals.skipped === cases.length)
+    throw new UsageError(`no case was tried: ${cases.length} skipped, so the ${side} has passed nothing`);
   if (!mayUpdate) return isFine(report) ? exit.fine : exit.findings;
   const possible = [...runnable, ...(side === "server" ? suite.client : suite.server)].map(({ id }) => id);
   for (const pattern of await update(values["known-failing"]!, known, possible, results, io))

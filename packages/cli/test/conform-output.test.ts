@@ -160,6 +160,13 @@ test("a live server is not written to without leave, and the report says what wa
   ]);
 });
 
+test("a run in which every case is skipped proves nothing, and says so", async () => {
+  const cwd = await started();
+  const url = await answering(404);
+  const ran = await parlance(cwd, `conform schemas/my-agent --server ${url} --only server/prompt/live`);
+  expect(ran).toMatchObject({ code: 2, err: expect.stringContaining("no case was tried: 1 skipped") });
+});
+
 test.each([
   ["--server ftp://a.test", "ftp://a.test is not an http or https URL"],
   ["--server nowhere", "nowhere is not an http or https URL"],
