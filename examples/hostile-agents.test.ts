@@ -18,7 +18,7 @@ import { serveFoldGateway } from "./fold-gateway/server.js";
 import { serveLoco, TOKEN } from "./loco/server.js";
 import { TOKEN as APP_TOKEN, serveLocoApp } from "./loco-app/server.js";
 
-// The agent of each example is put to 500 hostile requests: nothing outside its folder may change.
+// The agent of each example is put to hundreds of hostile requests: nothing outside its folder may change.
 
 const agents: Record<string, Attack> = {
   async agentsmithy({ workspace, changes }, reached) {

@@ -5,7 +5,7 @@ import { random, seedsFor } from "../../server/test/resume/random.js";
 import { hasRedis } from "./redis.js";
 import { type RedisFault, TIMEOUT, type TwoServers, twoServers } from "./two-servers.js";
 
-const count = process.env.PARLANCE_LONG === undefined ? 50 : 2000;
+const count = process.env.PARLANCE_LONG === undefined ? 30 : 2000;
 /** Schedules at a time, each on two servers and a Redis that no other has meanwhile. */
 const AT_ONCE = 8;
 const REDIS_KINDS = ["pause", "restart", "cut", "flush", "full", "slow"] as const;

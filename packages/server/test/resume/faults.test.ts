@@ -4,7 +4,7 @@ import { drawFaults, KINDS } from "./drawn.js";
 import { holdAll, type Run } from "./fault-schedule.js";
 import { random, seedsFor } from "./random.js";
 
-const count = process.env.PARLANCE_LONG === undefined ? 50 : 2000;
+const count = process.env.PARLANCE_LONG === undefined ? 30 : 2000;
 
 let stage: Fixture;
 beforeAll(async () => {
