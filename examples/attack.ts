@@ -2,7 +2,7 @@ import { expect, onTestFinished } from "vitest";
 import { setTrap, type Trap } from "./demo/hostile.js";
 
 /** How many hostile messages an example has to survive. */
-export const COUNT = process.env.PARLANCE_LONG ? 500 : 250;
+export const COUNT = process.env.PARLANCE_LONG ? 500 : 150;
 
 /** The result of the messages, and how many reached the example. */
 export type Attack = (trap: Trap, reached: { count: number }) => Promise<void>;
