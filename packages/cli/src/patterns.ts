@@ -6,21 +6,18 @@ import { UsageError } from "./io.js";
  * because it may be a secret.
  */
 export async function patternsOf(sources: readonly string[] = []): Promise<RegExp[]> {
+  const refuse = (at: number, why: string): never => {
+    throw new UsageError(`${sources.length > 1 ? `--redact PATTERN number ${at + 1}` : "a --redact PATTERN"} ${why}`);
+  };
   const patterns = sources.map((source, at) => {
-    const which = sources.length > 1 ? `--redact PATTERN number ${at + 1}` : "a --redact PATTERN";
-    if (source === "") throw new UsageError(`${which} is empty`);
+    if (source === "") return refuse(at, "is empty");
     try {
       return new RegExp(source, "gu");
     } catch {
-      throw new UsageError(`${which} is not a regular expression`);
+      return refuse(at, "is not a regular expression");
     }
   });
-  const slow = await slowPatterns(sources);
-  for (const [at, source] of sources.entries()) {
-    const how = slow.get(source);
-    const which = sources.length > 1 ? `--redact PATTERN number ${at + 1}` : "a --redact PATTERN";
-    if (how !== undefined)
-      throw new UsageError(`${which} can be made slow by a text (${how}): write it without nested repetition`);
-  }
+  for (const [source, how] of await slowPatterns(sources))
+    refuse(sources.indexOf(source), `can be made slow by a text (${how}): write it without nested repetition`);
   return patterns;
 }

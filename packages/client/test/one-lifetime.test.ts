@@ -4,6 +4,17 @@ import { lifetime, pause, within } from "../src/lifetime.js";
 
 const thrown = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
+/** What a wait of a second that comes to nothing is rejected with. */
+const hanging = (life: ReturnType<typeof lifetime>, late: Error) =>
+  thrown(
+    within(
+      life,
+      () => new Promise(() => {}),
+      1000,
+      () => late,
+    ),
+  );
+
 describe("A lifetime", () => {
   test("that is over starts nothing, and has its reason", async () => {
     const reason = new Error("over");
@@ -47,14 +58,7 @@ describe("A lifetime", () => {
     try {
       const life = lifetime();
       const late = new Error("late");
-      const waiting = thrown(
-        within(
-          life,
-          () => new Promise(() => {}),
-          1000,
-          () => late,
-        ),
-      );
+      const waiting = hanging(life, late);
       await vi.advanceTimersByTimeAsync(999);
       expect(life.signal.aborted).toBe(false);
       await vi.advanceTimersByTimeAsync(1);
@@ -92,14 +96,7 @@ describe("A lifetime", () => {
       ] as const) {
         const life = lifetime();
         const late = new Error("late");
-        const waiting = thrown(
-          within(
-            life,
-            () => new Promise(() => {}),
-            1000,
-            () => late,
-          ),
-        );
+        const waiting = hanging(life, late);
         now += took;
         vi.advanceTimersByTime(1000);
         expect([took, life.signal.aborted, vi.getTimerCount()]).toEqual([took, !more, more ? 1 : 0]);

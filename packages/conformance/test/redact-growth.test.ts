@@ -104,6 +104,17 @@ describe("the time for a hostile text grows with its length, not faster:", () =>
     '"mysql","a",',
     "auth=('a',",
     "Some(",
+    "12: ",
+    "12 | password: a1 ",
+    "\n12 | ",
+    "\na.yml:12:password: ",
+    "\n# ",
+    "\n# password: ",
+    "{a: b, ",
+    "{ password: ",
+    ", password: a1b2",
+    "\na-",
+    "\n1",
   ];
   /** Processor time in milliseconds, which others on the machine do not lengthen. */
   const timeOf = (text: string) => {
