@@ -2,7 +2,7 @@ import { type ClientCase, meet } from "../case.js";
 import type { Kit } from "../kit.js";
 import { type Lenient, mutantsOf } from "../mutant.js";
 import type { ClientStep, JsonMessage } from "../script.js";
-import { unknownMessage } from "../server/channels.js";
+import { unknownMessage } from "../server/channel-case.js";
 import { isFlawed } from "../server/schemas.js";
 import type { Exchange, Frames } from "../stage.js";
 import { accepting, meetError, meetHeard, meetMessages, openUp } from "./read.js";

@@ -1,50 +1,20 @@
-import { alike } from "../alike.js";
-import { meet, type ServerCase, Unmet } from "../case.js";
+import { meet, type ServerCase } from "../case.js";
 import type { Kit } from "../kit.js";
-import type { Act, JsonMessage, ServerStep } from "../script.js";
-import type { Frame, Frames, ServerStage } from "../stage.js";
+import type { ServerStep } from "../script.js";
+import { about, after, meetReceived, on } from "./channel-case.js";
+import { frameCases } from "./frames.js";
 import { success } from "./operations.js";
-import { isFaultOf, meetMessage, meetRefusal, openChannel, openSocket, shown } from "./read.js";
-
-const TEXT = 1;
-const CONTINUED = 0;
-const BINARY = 2;
-const PING = 9;
+import { isFaultOf, meetMessage, meetRefusal, openSocket, shown } from "./read.js";
 
 /** Channels: each message in both directions, the opening, frames, closes. */
 export function channelCases(kit: Kit): ServerCase[] {
   return Object.keys(kit.contract.channels).flatMap((name) => [
     ...sent(kit, name),
     ...received(kit, name),
-    ...frames(kit, name),
+    ...frameCases(kit, name),
     ...closes(kit, name),
     ...opening(kit, name),
   ]);
-}
-
-/** What the handler does after the opening. */
-export function after(kit: Kit, name: string, steps: readonly ServerStep[]): Act {
-  const opened = success(kit, name).steps.slice(0, -1);
-  return { call: name, steps: [...opened, ...steps] };
-}
-
-export function about(kit: Kit, name: string, id: string) {
-  return { id: `server/${name}/${id}`, side: "server", level: "must", at: kit.placeOf(name) } as const;
-}
-
-/** Opens the channel, lets the case talk, and leaves nothing behind. */
-export async function on(
-  kit: Kit,
-  stage: ServerStage,
-  name: string,
-  talk: (frames: Frames) => Promise<void>,
-): Promise<void> {
-  const frames = await openChannel(kit, stage, name);
-  try {
-    await talk(frames);
-  } finally {
-    frames.cut();
-  }
 }
 
 function sent(kit: Kit, name: string): ServerCase[] {
@@ -96,168 +66,6 @@ function received(kit: Kit, name: string): ServerCase[] {
       ];
     }),
   );
-}
-
-/** Waits until the handler has got a message. */
-async function meetReceived(stage: ServerStage, name: string, expected: JsonMessage): Promise<void> {
-  const until = Date.now() + stage.wait;
-  for (;;) {
-    const messages = (await stage.report()).find(({ call }) => call === name)?.messages ?? [];
-    const came = messages.find(({ type }) => type === expected.type);
-    if (came) return meet(alike(expected, came), JSON.stringify(expected), came);
-    if (Date.now() > until) throw new Unmet(`the handler to get ${JSON.stringify(expected)}`, messages);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
-/** A message of the client that its handler may get at any time. */
-function usual(kit: Kit, name: string): JsonMessage {
-  const { open } = kit.contract.channels[name]!;
-  const answers = (kit.contract.exchanges ?? []).flatMap((one) => one.answers.map(({ message }) => message));
-  const types = kit.names(name, "client").filter((type) => type !== open?.client);
-  const type = types.find((one) => !answers.includes(one)) ?? types[0]!;
-  return kit.example(name, "client", type)!;
-}
-
-function frames(kit: Kit, name: string): ServerCase[] {
-  const message = usual(kit, name);
-  const text = kit.frame(name, "client", message);
-  const script = [after(kit, name, [{ receive: message.type }, { hold: true }])];
-  const arrives = (
-    id: string,
-    title: string,
-    kill: string,
-    send: (frames: Frames) => void,
-    then?: (frames: Frames) => Promise<void>,
-  ): ServerCase => ({
-    ...about(kit, name, id),
-    title: `${name} ${title}`,
-    kill,
-    script,
-    run: (stage) =>
-      on(kit, stage, name, async (frames) => {
-        send(frames);
-        await meetReceived(stage, name, message);
-        await then?.(frames);
-      }),
-  });
-  const refuses = (id: string, what: string, kill: string, send: (frames: Frames) => void): ServerCase => ({
-    ...about(kit, name, id),
-    title: `${name} refuses ${what}`,
-    kill,
-    script: [success(kit, name)],
-    run: (stage) =>
-      on(kit, stage, name, async (frames) => {
-        send(frames);
-        await meetRefusal(kit, name, frames, what);
-      }),
-  });
-  const third = Math.ceil(text.length / 3);
-  const unknown = unknownMessage(kit, name, "client");
-  return [
-    arrives("fragments", "reads a message in three fragments with a ping between them", "no-fragments", (frames) => {
-      frames.frame(TEXT, text.slice(0, third), false);
-      frames.frame(CONTINUED, text.slice(third, 2 * third), false);
-      frames.frame(PING, "between");
-      frames.frame(CONTINUED, text.slice(2 * third), true);
-    }),
-    ...(unknown === undefined
-      ? []
-      : [
-          arrives(
-            "unknown",
-            "ignores a message that the contract does not define, and goes on",
-            "refuse-unknown",
-            (frames) => {
-              frames.send(JSON.stringify(unknown));
-              frames.send(text);
-            },
-            meetOpen,
-          ),
-          ...(kit.answersByOrder
-            ? []
-            : [
-                arrives(
-                  "unknown-silent",
-                  "sends no error for a message that the contract does not define",
-                  "answer-unknown",
-                  (frames) => {
-                    frames.send(JSON.stringify(unknown));
-                    frames.send(text);
-                  },
-                  (frames) => meetSilence(kit, name, frames),
-                ),
-              ]),
-        ]),
-    refuses("malformed", "a frame that is not JSON", "lenient-frames", (frames) => frames.send('{"')),
-    {
-      ...refuses("binary", "a message in a binary frame", "any-binary", (frames) => frames.frame(BINARY, text)),
-      level: "should",
-    },
-    {
-      ...about(kit, name, "ping"),
-      title: `${name} answers a ping with a pong of the same text`,
-      kill: "no-pong",
-      script: [success(kit, name)],
-      run: (stage) =>
-        on(kit, stage, name, async (frames) => {
-          frames.frame(PING, "parlance");
-          const frame = await frames.next();
-          meet("pong" in frame && frame.pong === "parlance", "a pong with parlance", shown(frame));
-        }),
-    },
-  ];
-}
-
-/** Meets a pong, and no close before it. */
-async function meetOpen(frames: Frames): Promise<void> {
-  for (const frame of await untilPong(frames)) meet(!("close" in frame), "the channel to go on", shown(frame));
-}
-
-/** Meets a pong, and before it neither a fault nor a message that the contract does not define: a newer client would take it for its answer. */
-async function meetSilence(kit: Kit, name: string, frames: Frames): Promise<void> {
-  for (const frame of await untilPong(frames)) {
-    if (!("text" in frame)) continue;
-    const read = kit.codec(name, "server").decode({ data: frame.text });
-    const isFault = "message" in read && isFaultOf(kit, name, read.message.type);
-    meet("message" in read && !isFault, "no error", frame.text);
-  }
-}
-
-/** What comes before the pong of a ping, or up to a close. */
-async function untilPong(frames: Frames): Promise<Frame[]> {
-  frames.frame(PING, "open");
-  const before: Frame[] = [];
-  for (;;) {
-    const frame = await frames.next();
-    if ("pong" in frame) return before;
-    before.push(frame);
-    if ("close" in frame) return before;
-  }
-}
-
-/** A message of a newer peer; undefined where every object is one that the contract defines. */
-export function unknownMessage(
-  kit: Kit,
-  call: string,
-  side: "client" | "server",
-): Readonly<Record<string, string>> | undefined {
-  const { tag, messages } = kit.contract;
-  const constants = kit.names(call, side).flatMap((type) => Object.keys(messages[type]?.shape?.const ?? {}));
-  const names = tag.in === "property" ? [tag.property] : [...new Set([...constants, "parlance"])];
-  const bodies = names.map((name) => ({ [name]: "parlance.unknown" }));
-  return bodies.find((body) => {
-    try {
-      return (
-        "unknown" in
-        kit
-          .codec(call, side)
-          .decode({ event: kit.contract.channels[call] ? undefined : "parlance.unknown", data: JSON.stringify(body) })
-      );
-    } catch {
-      return false;
-    }
-  });
 }
 
 function closes(kit: Kit, name: string): ServerCase[] {

@@ -4,7 +4,7 @@ import { meet, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { JsonMessage } from "../script.js";
 import type { ServerStage } from "../stage.js";
-import { about, after, on } from "./channels.js";
+import { about, after, on } from "./channel-case.js";
 import { success } from "./operations.js";
 import { Messages, meetMessage, nextMessage } from "./read.js";
 

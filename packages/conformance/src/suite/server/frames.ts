@@ -1,0 +1,129 @@
+import { meet, type ServerCase } from "../case.js";
+import type { Kit } from "../kit.js";
+import type { Frame, Frames } from "../stage.js";
+import { about, after, meetReceived, on, unknownMessage, usual } from "./channel-case.js";
+import { success } from "./operations.js";
+import { isFaultOf, meetRefusal, shown } from "./read.js";
+
+const TEXT = 1;
+const CONTINUED = 0;
+const BINARY = 2;
+const PING = 9;
+
+/** How messages arrive: in fragments, unknown, broken or binary frames, with pings between them. */
+export function frameCases(kit: Kit, name: string): ServerCase[] {
+  const message = usual(kit, name);
+  const text = kit.frame(name, "client", message);
+  const script = [after(kit, name, [{ receive: message.type }, { hold: true }])];
+  const arrives = (
+    id: string,
+    title: string,
+    kill: string,
+    send: (frames: Frames) => void,
+    then?: (frames: Frames) => Promise<void>,
+  ): ServerCase => ({
+    ...about(kit, name, id),
+    title: `${name} ${title}`,
+    kill,
+    script,
+    run: (stage) =>
+      on(kit, stage, name, async (frames) => {
+        send(frames);
+        await meetReceived(stage, name, message);
+        await then?.(frames);
+      }),
+  });
+  const refuses = (id: string, what: string, kill: string, send: (frames: Frames) => void): ServerCase => ({
+    ...about(kit, name, id),
+    title: `${name} refuses ${what}`,
+    kill,
+    script: [success(kit, name)],
+    run: (stage) =>
+      on(kit, stage, name, async (frames) => {
+        send(frames);
+        await meetRefusal(kit, name, frames, what);
+      }),
+  });
+  const third = Math.ceil(text.length / 3);
+  const unknown = unknownMessage(kit, name, "client");
+  return [
+    arrives("fragments", "reads a message in three fragments with a ping between them", "no-fragments", (frames) => {
+      frames.frame(TEXT, text.slice(0, third), false);
+      frames.frame(CONTINUED, text.slice(third, 2 * third), false);
+      frames.frame(PING, "between");
+      frames.frame(CONTINUED, text.slice(2 * third), true);
+    }),
+    ...(unknown === undefined
+      ? []
+      : [
+          arrives(
+            "unknown",
+            "ignores a message that the contract does not define, and goes on",
+            "refuse-unknown",
+            (frames) => {
+              frames.send(JSON.stringify(unknown));
+              frames.send(text);
+            },
+            meetOpen,
+          ),
+          ...(kit.answersByOrder
+            ? []
+            : [
+                arrives(
+                  "unknown-silent",
+                  "sends no error for a message that the contract does not define",
+                  "answer-unknown",
+                  (frames) => {
+                    frames.send(JSON.stringify(unknown));
+                    frames.send(text);
+                  },
+                  (frames) => meetSilence(kit, name, frames),
+                ),
+              ]),
+        ]),
+    refuses("malformed", "a frame that is not JSON", "lenient-frames", (frames) => frames.send('{"')),
+    {
+      ...refuses("binary", "a message in a binary frame", "any-binary", (frames) => frames.frame(BINARY, text)),
+      level: "should",
+    },
+    {
+      ...about(kit, name, "ping"),
+      title: `${name} answers a ping with a pong of the same text`,
+      kill: "no-pong",
+      script: [success(kit, name)],
+      run: (stage) =>
+        on(kit, stage, name, async (frames) => {
+          frames.frame(PING, "parlance");
+          const frame = await frames.next();
+          meet("pong" in frame && frame.pong === "parlance", "a pong with parlance", shown(frame));
+        }),
+    },
+  ];
+}
+
+/** Meets a pong, and no close before it. */
+async function meetOpen(frames: Frames): Promise<void> {
+  for (const frame of await untilPong(frames)) meet(!("close" in frame), "the channel to go on", shown(frame));
+}
+
+/** Meets a pong, and before it neither a fault nor a message that the contract does not define: a newer client would take it for its answer. */
+async function meetSilence(kit: Kit, name: string, frames: Frames): Promise<void> {
+  for (const frame of await untilPong(frames)) {
+    if (!("text" in frame)) continue;
+    const read = kit.codec(name, "server").decode({ data: frame.text });
+    const isFault = "message" in read && isFaultOf(kit, name, read.message.type);
+    meet("message" in read && !isFault, "no error", frame.text);
+  }
+}
+
+/** What comes before the pong of a ping, or up to a close. */
+async function untilPong(frames: Frames): Promise<Frame[]> {
+  frames.frame(PING, "open");
+  const before: Frame[] = [];
+  for (;;) {
+    const frame = await frames.next();
+    if ("pong" in frame) return before;
+    before.push(frame);
+    if ("close" in frame) return before;
+  }
+}
