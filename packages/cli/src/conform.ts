@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { secretsInEnvironment } from "@parlance/conformance";
 import {
   anyOf,
   atLeast,
@@ -29,6 +30,7 @@ import { contractValue } from "@parlance/language/value";
 import packageJson from "../package.json" with { type: "json" };
 import { type ListFile, listAt, meetPatterns, update } from "./baseline.js";
 import { documentAt } from "./contract.js";
+import { meetWritable } from "./folders.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 
 export const help = `parlance conform CONTRACT (--server URL | --server-cmd CMD | --client CMD) [options]
@@ -99,6 +101,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   meetPatterns("--only", values.only ?? [], ids);
   if (values.list) return list(chosen([...suite.server, ...suite.client], values, level), values, io);
 
+  for (const { file } of reports) await meetWritable(file, io);
   const wait = numberOf("wait", values.wait) ?? 5000;
   const seed = numberOf("seed", values.seed);
   const mayUpdate = values["update-baseline"] === true;
@@ -116,7 +119,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
 
   const began = performance.now();
   const token = values.token ?? io.env.PARLANCE_TOKEN;
-  const mask = new Mask(document.contract, token);
+  const mask = new Mask(document.contract, token, secretsInEnvironment(io.env));
   const { results, early, defect } = await play(suite, cases, { path, values, token, mask, known, flaky, wait }, io);
   const report: Report = {
     suite: 1,

@@ -1,5 +1,5 @@
-import { readdir, stat } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { access, constants, readdir, stat } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
 import { type ContractFolder, read } from "@parlance/language/load";
 import { type Io, UsageError } from "./io.js";
 
@@ -30,6 +30,16 @@ const isContract = async (path: string) =>
   (await isDirectory(path)) && (await readdir(path)).some((name) => name === "contract.json" || name === "messages");
 
 export const isDirectory = async (path: string) => (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+
+/** Throws where a file could not be written at the end of a long run. */
+export async function meetWritable(file: string, io: Io): Promise<void> {
+  const path = resolve(io.cwd, file);
+  const folder = dirname(path);
+  if (await isDirectory(path)) throw new UsageError(`${file} is a folder, not a file`);
+  if (!(await isDirectory(folder))) throw new UsageError(`${file} cannot be written: its folder does not exist`);
+  const there = await stat(path).catch(() => undefined);
+  await access(there ? path : folder, constants.W_OK);
+}
 
 async function only(paths: readonly string[], test: (path: string) => Promise<boolean>): Promise<string[]> {
   const passed = await Promise.all(paths.map(test));

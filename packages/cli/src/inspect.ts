@@ -6,6 +6,7 @@ import { isDirectory } from "./folders.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 import { patternsOf } from "./patterns.js";
 import { beginningOf } from "./recording.js";
+import { secretsOf } from "./secrets.js";
 
 export const help = `parlance inspect [--target URL] [--contract DIR] [--open FILE] [options]
 
@@ -21,6 +22,7 @@ the page's. Both are on the loopback interface; the page's address has a token.
   --root DIR           the folder that accepted edits are written to; without it they are only shown
   --cases DIR          the folder that conformance cases are written to, such as schemas/my-agent/transcripts
   --header NAME:VALUE  a header of the calls that the page makes, such as a token; may be given again
+  --secrets FILE       secrets to leave out wherever they stand, one on each line; - is the standard input
   --redact PATTERN     a regular expression whose matches are left out too; may be given again
   --json               one JSON line when it listens, { "page", "proxy"?, "target"? }
 
@@ -39,6 +41,7 @@ export const options = {
   cases: { type: "string" },
   header: { type: "string", multiple: true },
   redact: { type: "string", multiple: true },
+  secrets: { type: "string" },
   json: { type: "boolean" },
 } as const satisfies Options;
 
@@ -59,18 +62,29 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const pagePort = portOf("page-port", values["page-port"]);
   const headers = Object.fromEntries((values.header ?? []).map(headerOf));
   const patterns = await patternsOf(values.redact);
+  const secrets = await secretsOf(values.secrets, io);
+  if (values.contract === undefined && !(await isDirectory(resolve(io.cwd, "schemas"))))
+    throw new UsageError("--contract DIR is needed: there is no folder schemas here");
   const { document } = await documentAt(values.contract ?? "schemas", io, name);
   const contract = contractValue(document);
   const interrupt = io.interrupt?.() ?? new AbortController().signal;
 
   // Loaded here, so that no other command, and no completion, loads it.
   const { inspect } = await import("@parlance/inspect/node");
-  const inspector = await inspect({ contract, document, target, ...paths, port, pagePort, headers, patterns }).catch(
-    (error) => {
-      if ((error as Error).name === "BadRequest") throw new UsageError(`${open}: ${(error as Error).message}`);
-      throw error;
-    },
-  );
+  const inspector = await inspect({
+    contract,
+    document,
+    target,
+    ...paths,
+    port,
+    pagePort,
+    headers,
+    patterns,
+    secrets,
+  }).catch((error) => {
+    if ((error as Error).name === "BadRequest") throw new UsageError(`${open}: ${(error as Error).message}`);
+    throw error;
+  });
   const { url, proxy } = inspector;
   if (json) io.out(`${JSON.stringify({ page: url, ...(proxy !== undefined && { proxy, target }) })}\n`);
   else {

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { dirname, relative } from "node:path";
 import { ContractError } from "@parlance/language/load";
 
 /** The input and output of a command, which a test can replace. */
@@ -71,4 +73,25 @@ const isMisuse = (error: unknown) => error instanceof TypeError && (error as Nod
 const isParseArgsError = (error: unknown) =>
   error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS");
 
-const isSystemError = (error: unknown) => error instanceof Error && "syscall" in error;
+const isSystemError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && "syscall" in error;
+
+const CAUSES: Readonly<Record<string, string>> = {
+  ENOENT: "does not exist",
+  ENOTDIR: "is below a file, not a folder",
+  EISDIR: "is a folder, not a file",
+  EEXIST: "exists already",
+  EACCES: "may not be opened by this user",
+  EPERM: "may not be opened by this user",
+  EROFS: "is on a file system that is read-only",
+  ENOSPC: "is on a file system that is full",
+};
+
+/** What a user can do about an error. Of a system's error it is the file as it was named, and what is wrong with it. */
+export function sentenceOf(error: Error, cwd: string): string {
+  if (!isSystemError(error) || error.path === undefined) return error.message;
+  const isLost = error.code === "ENOENT" && !existsSync(dirname(error.path));
+  const cause = isLost ? "is in a folder that does not exist" : CAUSES[error.code ?? ""];
+  // A name that was given as a whole, or is outside, stays whole.
+  const near = relative(cwd, error.path);
+  return cause === undefined ? error.message : `${near.startsWith("..") ? error.path : near || "."} ${cause}`;
+}

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type Drawn, mock, Redactor } from "@parlance/conformance";
+import { type Drawn, type Fault, mock, Redactor, secretsInEnvironment } from "@parlance/conformance";
 import { listenReplay } from "@parlance/conformance/node";
 import { contractAt, type Loaded } from "./contract.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
@@ -74,9 +74,11 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const interrupt = io.interrupt?.() ?? new AbortController().signal;
 
   // What comes may be a secret, and this may be the log of a CI.
-  const redactor = new Redactor({ contract });
+  const redactor = new Redactor({ contract, secrets: secretsInEnvironment(io.env) });
+  const acted = new Set<Fault>();
   const server = mock(contract, {
     ...faults,
+    onFault: (fault) => void acted.add(fault),
     speed,
     from: tapes,
     onAnswer({ method, target: asked }, source) {
@@ -94,6 +96,9 @@ export async function command(argv: string[], io: Io): Promise<number> {
     interrupt.addEventListener("abort", () => resolve(), { once: true });
   });
   await listening.close();
+  for (const fault of ["cut", "stall", "malformed"] as const)
+    if (values[fault] !== undefined && !acted.has(fault))
+      io.err(`parlance mock: --${fault} ${values[fault]} did nothing: no stream or channel came to that message\n`);
   return exit.fine;
 }
 

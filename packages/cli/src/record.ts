@@ -6,8 +6,9 @@ import packageJson from "../package.json" with { type: "json" };
 import { contractAt } from "./contract.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 import { patternsOf } from "./patterns.js";
+import { secretsOf } from "./secrets.js";
 
-export const help = `parlance record --target URL -o FILE [--contract DIR] [--port N] [--redact PATTERN]... [--metadata-only] [--raw] [--json]
+export const help = `parlance record --target URL -o FILE [--contract DIR] [--port N] [--secrets FILE] [--redact PATTERN]... [--metadata-only] [--raw] [--json]
 
 Passes HTTP, event streams and WebSockets on to the server at URL, and writes what passes to FILE, until Ctrl-C. Give your client the
 address that it prints. FILE is readable by its owner only, and is never overwritten.
@@ -16,13 +17,15 @@ address that it prints. FILE is readable by its owner only, and is never overwri
   -o, --out FILE     the recording to write
   --contract DIR     names the contract in the recording, and leaves out the properties that it marks with x-secret
   --port N           the port to listen on, on 127.0.0.1 (default: a free one)
+  --secrets FILE     secrets to leave out wherever they stand, one on each line; - is the standard input
   --redact PATTERN   a regular expression whose matches are left out too; may be given again
   --metadata-only    leave out texts, header values and queries
   --raw              keep each block of an event stream to the byte, also where its fields say the same
   --json             one JSON line when it listens, { "url", "target", "file" }, and one at the end, { "file", "lines" }
 
 Left out by default: credentials in headers, cookies and queries, tickets, properties named as secrets, known forms of keys, values behind
-such names in any text (API_KEY=…), also when they are sent in pieces, and the same values wherever they stand in a later text.
+such names in any text (API_KEY=…), also when they are sent in pieces, and the same values wherever they stand in a later text; and from
+the start the values of this command's environment variables that are named as secrets, such as GITHUB_TOKEN.
 docs/recordings.md has the rules.
 
 Exit codes: 0 the recording is complete, 1 it could not be written to its end, 2 usage, a contract that parlance lint refuses, or a
@@ -35,6 +38,7 @@ export const options = {
   contract: { type: "string" },
   port: { type: "string" },
   redact: { type: "string", multiple: true },
+  secrets: { type: "string" },
   "metadata-only": { type: "boolean" },
   raw: { type: "boolean" },
   json: { type: "boolean" },
@@ -52,6 +56,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const port = Number(values.port ?? 0);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`${values.port} is not a port`);
   const patterns = await patternsOf(values.redact);
+  const secrets = await secretsOf(values.secrets, io);
   const loaded = values.contract === undefined ? undefined : await contractAt(values.contract, io);
   const interrupt = io.interrupt?.() ?? new AbortController().signal;
 
@@ -60,6 +65,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const recorder = new Recorder(file.write, {
     ...(loaded && { contract: loaded.contract, about: { name: loaded.contract.name, digest: loaded.digest } }),
     patterns,
+    secrets,
     metadataOnly: values["metadata-only"] ?? false,
     raw: raw ?? false,
     versions: { "@parlance/cli": packageJson.version, node: process.versions.node },

@@ -74,6 +74,9 @@ export async function beginningOf(path: string): Promise<{ header: Header | unde
       header = one;
     },
     onEntry() {},
+  }).catch((error) => {
+    // Reading a folder says not which.
+    throw "syscall" in error ? Object.assign(error, { path }) : error;
   });
   stream.destroy();
   return { header, transcript };

@@ -1,5 +1,6 @@
+import { parseArgs } from "node:util";
 import packageJson from "../package.json" with { type: "json" };
-import { type Commands, exit, expected, type Io } from "./io.js";
+import { type Commands, exit, expected, type Io, type Options, sentenceOf, UsageError } from "./io.js";
 import { shownBy } from "./visible.js";
 
 const commands: Commands = {
@@ -59,16 +60,28 @@ export async function run(argv: readonly string[], given: Io): Promise<number> {
     io.err(`parlance: there is no command ${name}; there are ${Object.keys(commands).join(", ")}\n`);
     return exit.usage;
   }
-  const { help: own, command } = await entry.load();
+  const { help: own, options, command } = await entry.load();
   if (rest.includes("--help") || rest.includes("-h")) {
     io.out(own);
     return exit.fine;
   }
   try {
+    meetOnce(rest, options);
     return await command(rest, io, commands);
   } catch (error) {
     if (!expected(error)) throw error;
-    io.err(`parlance ${name}: ${error.message}\n`);
+    io.err(`parlance ${name}: ${sentenceOf(error, io.cwd)}\n`);
     return exit.usage;
+  }
+}
+
+/** Refuses an option that is given twice and has one value: the first would be ignored. */
+function meetOnce(args: readonly string[], options: Options): void {
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  const given = new Set<string>();
+  for (const token of tokens) {
+    if (token.kind !== "option" || options[token.name]?.multiple) continue;
+    if (given.has(token.name)) throw new UsageError(`--${token.name} is given twice, and has one value`);
+    if (options[token.name]?.type === "string") given.add(token.name);
   }
 }

@@ -178,8 +178,11 @@ test.each([
   ["--client cat --report json", "write --report as FORMAT=FILE"],
   ["--client cat --report toString=x", "write --report as FORMAT=FILE"],
   ["--client cat --update-baseline", "--update-baseline needs --known-failing FILE"],
-  ["--client cat --known-failing no.txt", "ENOENT"],
-  ["--client cat --flaky no.txt", "ENOENT"],
+  ["--client cat --known-failing no.txt", "no.txt does not exist"],
+  ["--client cat --flaky no.txt", "no.txt does not exist"],
+  ["--client cat --report json=no/a.json", "no/a.json cannot be written: its folder does not exist"],
+  ["--client cat --report json=schemas", "schemas is a folder, not a file"],
+  ["--client cat --wait 1 --wait 2", "--wait is given twice, and has one value"],
   ["--server-cmd cat --only server/prompt/live", "no case of a server fits --only server/prompt/live --level should"],
 ])("conform with %s is answered with: %s", async (words, said) => {
   const { code, out, err } = await parlance(await started(), `conform schemas/my-agent ${words}`);

@@ -150,7 +150,7 @@ test.each([
 });
 
 /** Numbers at and beyond their bounds. What is right fails only afterwards, for the want of a file. */
-const ENOENT = "ENOENT";
+const ENOENT = "does not exist";
 const numbers: readonly [words: string, said: string][] = [
   ["record --target http://a.test -o no/a.jsonl --port 65535", ENOENT],
   ["record --target http://a.test -o no/a.jsonl --port 0", ENOENT],

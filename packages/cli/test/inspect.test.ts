@@ -77,7 +77,7 @@ test.each([
   ["--target http://localhost --root nowhere", "--root nowhere is not a folder"],
   ["--target http://localhost --header secret", "write it as --header NAME:VALUE"],
   ["--target http://localhost --redact [", "is not a regular expression"],
-  ["--open nothing.jsonl", "ENOENT"],
+  ["--open nothing.jsonl", "nothing.jsonl does not exist"],
   ["--open package.json", "this is not a recording"],
   ["--target http://localhost --contract nowhere", "nowhere is not a folder"],
 ])("inspect %s is wrong usage, and says why", async (words, why) => {

@@ -114,7 +114,7 @@ describe("a conversation of the contract in this folder", () => {
     expect(outputs.filter((text) => text.includes("planted"))).toEqual([]);
 
     const again = await parlance(cwd, `record --target ${url} -o talk.jsonl`);
-    expect(again).toMatchObject({ code: 2, err: expect.stringContaining("EEXIST") });
+    expect(again).toMatchObject({ code: 2, err: expect.stringContaining("talk.jsonl exists already") });
   });
 
   test("fails a replay by what was not recorded, with the nearest and a diff, and by what did not come", async () => {
@@ -172,6 +172,52 @@ test("record leaves out what a pattern of its caller fits, and replay listens on
 
   const { code, err } = await parlance(cwd, `replay talk.jsonl --as server --port ${new URL(url).port}`);
   expect([code, err]).toEqual([2, expect.stringMatching(/EADDRINUSE|in use/)]);
+});
+
+describe("the secrets of a file and of the environment", () => {
+  test("are left out of a recording, and their file's lines are not printed", async () => {
+    const cwd = await started();
+    const { url, talk } = await agent(cwd);
+    await write(cwd, { "secrets.txt": "\uFEFFsecond word\r\n\r\nfirst-word" });
+    const env = { MY_API_KEY: "third-word-1", HOME_SECRET: "/home/of/mine" };
+    const recording = start(cwd, `record --target ${url} -o talk.jsonl --secrets secrets.txt --json`, { env });
+    await recording.printed("{");
+    await talk(urlIn(`{${recording.text()}`), "It is first-word, second%20word third-word-1 /home/of/mine");
+    await recording.stop();
+    const text = readFileSync(join(cwd, "talk.jsonl"), "utf8");
+    expect(text).toMatch(/It is __redacted_\d+__, __redacted_\d+__ __redacted_\d+__ \/home\/of\/mine/);
+    expect(text).not.toMatch(/first-word|second.{1,3}word|third-word/);
+    expect(recording.text()).not.toMatch(/first-word/);
+  });
+
+  test("come from the standard input too", async () => {
+    const cwd = await started();
+    const { url, talk } = await agent(cwd);
+    const stdin = (async function* () {
+      yield "first-";
+      yield new TextEncoder().encode("wörd\n");
+    })();
+    const recording = start(cwd, `record --target ${url} -o talk.jsonl --secrets - --json`, { stdin });
+    await recording.printed("{");
+    await talk(urlIn(`{${recording.text()}`), "It is first-wörd.");
+    await recording.stop();
+    expect(readFileSync(join(cwd, "talk.jsonl"), "utf8")).toMatch(/It is __redacted_\d+__\./);
+  });
+
+  test.each([
+    ["fine-and-long\nhunter2\n", "line 2 of --secrets secrets.txt has fewer than 8 characters"],
+    ["\n\n", "--secrets secrets.txt has no secret: write one on each line"],
+  ])("are refused where a file has %j", async (text, why) => {
+    const cwd = await started();
+    await write(cwd, { "secrets.txt": text });
+    for (const command of ["record --target http://a.test -o talk.jsonl", "inspect --target http://a.test"]) {
+      const { code, err } = await parlance(cwd, `${command} --secrets secrets.txt`);
+      expect([code, err]).toEqual([2, expect.stringContaining(why)]);
+      expect(err).not.toContain("hunter2");
+    }
+    const { code, err } = await parlance(cwd, "record --target http://a.test -o talk.jsonl --secrets no.txt");
+    expect([code, err]).toEqual([2, "parlance record: no.txt does not exist\n"]);
+  });
 });
 
 test.each([

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
+import type { Io } from "../src/io.js";
 import { run } from "../src/run.js";
 
 /** Every command, in the order of the help. */
@@ -77,7 +78,7 @@ export interface Session {
   stop(): Promise<number>;
 }
 
-export function start(cwd: string, words: string): Session {
+export function start(cwd: string, words: string, given: Partial<Pick<Io, "env" | "stdin">> = {}): Session {
   const controller = new AbortController();
   let text = "";
   let wake = () => {};
@@ -87,7 +88,7 @@ export function start(cwd: string, words: string): Session {
   };
   const interrupt = () => controller.signal;
   const stdin = (async function* () {})();
-  const ended = run(words.split(" "), { cwd, env: {}, stdin, interrupt, out: print, err: print });
+  const ended = run(words.split(" "), { cwd, env: {}, stdin, interrupt, out: print, err: print, ...given });
   const stop = () => {
     controller.abort();
     return ended;

@@ -3,7 +3,7 @@ export { bodyOf, Conversations } from "./conversation.js";
 export { type Exchanged, Exchanges } from "./export/connections.js";
 export { har, harEntry } from "./export/har.js";
 export { markdownConnection, markdownEnd, markdownHead } from "./export/markdown.js";
-export type { FaultOptions } from "./mock/faults.js";
+export type { Fault, FaultOptions } from "./mock/faults.js";
 export { type Mock, type MockOptions, mock } from "./mock/mock.js";
 export type { Drawn } from "./mock/random.js";
 export { type Ending, type Hasher, type ReadOptions, read } from "./read.js";
@@ -20,6 +20,7 @@ export {
   type Line,
   leftOutAs,
 } from "./recording.js";
+export { secretsInEnvironment } from "./redaction/environment.js";
 export { type RedactOptions, Redactor } from "./redaction/redactor.js";
 export { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./replay/answering.js";
 export { type ReplayClientOptions, replayClient } from "./replay/client.js";

@@ -48,6 +48,7 @@ export async function read(
 }
 
 const LF = 10;
+const BEGINNING = '{"recording":1';
 
 class Lines {
   readonly #options: ReadOptions;
@@ -86,6 +87,8 @@ class Lines {
       this.#transcript.end();
       return { state: "complete", lines, transcript: true };
     }
+    if (!this.#end && lines === 0 && this.#size > 0 && !this.#mayBeHeader())
+      return { state: "altered", lines, reason: "this is not a recording: its first line is no header" };
     if (!this.#end) {
       const rest = this.#size > 0 ? `line ${lines + 1} stops after ${this.#size} bytes` : "there is no end line";
       return { state: "cut", lines, reason: rest };
@@ -97,6 +100,12 @@ class Lines {
     if (sha256 === undefined || (sha256 !== null && this.#sha256 !== undefined && sha256 !== this.#sha256))
       return { state: "altered", lines, reason: "the hash is another than that of the end line" };
     return { state: "complete", lines };
+  }
+
+  /** Whether the first bytes, which no line's end follows, may begin a header that was cut. */
+  #mayBeHeader(): boolean {
+    const begun = this.#held.map((piece) => new TextDecoder().decode(piece.subarray(0, BEGINNING.length))).join("");
+    return begun.startsWith(BEGINNING) || BEGINNING.startsWith(begun);
   }
 
   #whole(last: Uint8Array): Uint8Array {

@@ -49,6 +49,8 @@ export class Verifier {
   readonly #found: (finding: Finding) => void;
   readonly #noted: ((note: Note) => void) | undefined;
   #line = 0;
+  /** The highest number of a connection that has begun. */
+  #newest = 0;
   readonly #open = new Map<number, Open>();
   /** Connections that one side has closed. What the other has sent before it knew of this may follow. */
   readonly #closed = new Map<number, { readonly by: Side; readonly open: Open }>();
@@ -94,8 +96,8 @@ export class Verifier {
     if (closed && (entry.kind === "close" || entry.kind === "error")) return void this.#closed.delete(entry.c);
     if (!open) {
       // A confirmed close, or a ping after it.
-      if (entry.kind !== "close" && entry.kind !== "ping" && entry.kind !== "pong" && entry.kind !== "error")
-        find("order", `${entry.kind} of a connection that is not open`);
+      const mayFollow = ["close", "ping", "pong", "error"].includes(entry.kind) && entry.c <= this.#newest;
+      if (!mayFollow) find("order", `${entry.kind} of a connection that is not open`);
       return;
     }
     this.#meet(
@@ -148,6 +150,7 @@ export class Verifier {
   #request(request: Extract<Entry, { kind: "request" }>, line: number): void {
     this.totals.connections++;
     const { c, method, target, headers, socket = false } = request;
+    this.#newest = Math.max(this.#newest, c);
     const resumption = this.#resumptions.of(request);
     const sent = { client: 0, server: 0 };
     const bound = resumption.resuming !== undefined;

@@ -92,6 +92,27 @@ describe("a stream", () => {
     expect(came).toHaveLength(cut + 1);
   });
 
+  test("tells of each fault when its message comes, and of none that does not come", async () => {
+    for (const [options, told] of [
+      [{ cut: 2 }, ["cut"]],
+      [{ stall: 1 }, ["stall"]],
+      [{ malformed: 3 }, ["malformed"]],
+      [{ cut: 9, stall: 9, malformed: 9 }, []],
+    ] as const) {
+      const faults: string[] = [];
+      const { mock } = server({ ...options, onFault: (fault) => void faults.push(fault) });
+      reading(mock);
+      await after(100);
+      expect(faults).toEqual(told);
+      const opened = await mock.accept({ method: "GET", target: "/decks/upper", headers: [] });
+      if (!("run" in opened)) throw new Error("it was refused");
+      opened.run({ send() {}, close() {}, listen() {} });
+      await after(100);
+      expect(faults).toEqual([...told, ...told]);
+      mock.close();
+    }
+  });
+
   test("that stalls sends nothing more until its client has gone or the mock closes", async () => {
     for (const ends of ["client", "mock"]) {
       const controller = new AbortController();

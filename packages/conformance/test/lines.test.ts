@@ -164,6 +164,11 @@ const files: readonly [what: string, text: string, ending: object][] = [
     { state: "altered", lines: 0, reason: "this is not a recording: its first line is no header: it is not JSON" },
   ],
   [
+    "of bytes without a line",
+    "GIF89a\u0001",
+    { state: "altered", lines: 0, reason: "this is not a recording: its first line is no header" },
+  ],
+  [
     "with a flaw",
     `${lines[0]}{"t":1}\n${good}`,
     { state: "altered", lines: 1, reason: "line 2 is no line of a recording: `c` is missing" },

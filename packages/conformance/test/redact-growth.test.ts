@@ -115,6 +115,14 @@ describe("the time for a hostile text grows with its length, not faster:", () =>
     ", password: a1b2",
     "\na-",
     "\n1",
+    "password a1! ",
+    "password'a",
+    "password 'a1!'",
+    "пароль: a1",
+    "password for a: a1b2\n",
+    "cat secret\n",
+    "secret set a <<< ",
+    "7z -p",
   ];
   /** Processor time in milliseconds, which others on the machine do not lengthen. */
   const timeOf = (text: string) => {

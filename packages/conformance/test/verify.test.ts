@@ -171,6 +171,8 @@ const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] 
     [],
   ],
   ["an event behind the end of its answer", [...ships(response(200, JSON_TYPE, TOTAL), ship), event], ["order"]],
+  ["a close of a connection that never began", [close("client")], ["order"], /^close of a connection that is not open/],
+  ["an end of a connection that never began", [end], ["order"], /^end of a connection that is not open/],
   ["text frames", [...radios('{"type":"over"}'), end], []],
   ["a binary frame", [...radios(), end], ["schema"], /^server: a frame on radio that is binary/],
   ["parameters", moors("/moor/1?size=2", ["X-Count", "3"], ["Cookie", "a=b; flag=nl"]), []],

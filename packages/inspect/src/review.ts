@@ -26,6 +26,8 @@ export interface ReviewView {
   readonly files: readonly ReviewFile[];
   /** What could not be read. */
   readonly problems: readonly string[];
+  /** The changes that were applied and can be undone. */
+  readonly applied?: readonly string[];
 }
 
 /** What came of applying or undoing. */

@@ -8,6 +8,15 @@ export interface PageContract
   readonly schemas: Readonly<Record<string, SchemaObject>>;
   /** Name of an operation or channel -> its sentence in the contract. */
   readonly summaries: Readonly<Record<string, string>>;
+  /** Name of an operation or channel -> what the contract says of its parameters beside their type. */
+  readonly parameters: Readonly<Record<string, Readonly<Record<string, ParameterNote>>>>;
+}
+
+/** What a parameter may be, and what it is where it is left out. */
+export interface ParameterNote {
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly description?: string;
 }
 
 /** What the page shows when it opens. */

@@ -73,6 +73,20 @@ test("the chosen changes are applied once, undone, and may be applied again", as
   }
 });
 
+test("what was applied is shown as it was before it, until it is undone", async () => {
+  const root = await folder();
+  const review = new Review("x", [{ text: one }], root);
+  const before = await review.view();
+  expect(before).not.toHaveProperty("applied");
+  await review.apply(["0:0:0"]);
+  expect(await review.view()).toEqual({ ...before, applied: ["0:0:0"] });
+  expect(review.isAppliedTo([{ text: one }])).toBe(true);
+  expect(review.isAppliedTo([{ text: `${one}\n` }])).toBe(false);
+  await review.undo();
+  expect(review.isAppliedTo([{ text: one }])).toBe(false);
+  expect(await review.view()).toEqual(before);
+});
+
 test("nothing is applied without a folder, with a secret that was left out, or to a file that has changed", async () => {
   expect(await new Review("x", [{ text: one }]).apply(["0:0:0"])).toEqual({
     ok: false,

@@ -19,6 +19,12 @@ const SIDES: Record<Carrier, readonly Side[]> = {
   websocket: ["parlance", "bare"],
 };
 
+/** Of 1,000 readers, by messages a tick. */
+const AIMS: Record<Carrier, Readonly<Record<number, number>>> = {
+  sse: { 1: 1, 16: 1.5 },
+  websocket: { 1: 0.9, 16: 2.5 },
+};
+
 interface Figure {
   /** Messages a second. */
   readonly rate: number;
@@ -109,12 +115,6 @@ async function round(
   const messages = events * readers.length;
   return { rate: messages / seconds, byCpu: (messages / (await subject.cpu())) * 1e6, latencies };
 }
-
-/** Of 1,000 readers, by messages a tick. */
-const AIMS: Record<Carrier, Readonly<Record<number, number>>> = {
-  sse: { 1: 1, 16: 1.5 },
-  websocket: { 1: 0.9, 16: 2.5 },
-};
 
 function print(carrier: Carrier, count: number, together: number, figures: Record<Side, readonly Figure[]>): void {
   const rates = (side: Side, of: "rate" | "byCpu") => median(figures[side].map((figure) => figure[of]));

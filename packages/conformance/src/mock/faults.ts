@@ -9,6 +9,8 @@ import { resumes } from "../replay/tape.js";
 import { malform } from "./malform.js";
 import { type Drawn, Random } from "./random.js";
 
+export type Fault = "cut" | "stall" | "malformed";
+
 /** Faults of a mock's streams and channels. Steps are the server's messages, from 1; of a range each stream draws its own. */
 export interface FaultOptions {
   /** Milliseconds before each answer and each message. */
@@ -21,7 +23,11 @@ export interface FaultOptions {
   readonly malformed?: Drawn | undefined;
   /** The same seed and requests give the same faults. @default 1 */
   readonly seed?: number | undefined;
+  /** Called for each fault of a stream or channel, when its message comes. */
+  readonly onFault?: ((fault: Fault) => void) | undefined;
 }
+
+const FAULTS: readonly Fault[] = ["cut", "stall", "malformed"];
 
 /** Milliseconds before a cut. A client would otherwise lose what was sent before it, too. */
 const ON_ITS_WAY = 20;
@@ -32,6 +38,7 @@ interface Plan {
   readonly cut: number | undefined;
   readonly stall: number | undefined;
   readonly malformed: number | undefined;
+  readonly acts: (fault: Fault) => void;
 }
 
 /** The server with faults. */
@@ -43,6 +50,7 @@ export function faulty(server: Answering, talk: Promise<Conversations>, options:
     cut: resumed ? undefined : random.draw(options.cut),
     stall: resumed ? undefined : random.draw(options.stall),
     malformed: resumed ? undefined : random.draw(options.malformed),
+    acts: options.onFault ?? (() => {}),
   });
 
   async function codecOf({ method, target }: Arriving) {
@@ -106,12 +114,18 @@ async function* events(
       }
       step++;
       await pause(scope, plan.latency(), signal);
-      if (step === plan.stall) return await pause(scope, undefined, signal);
+      if (step === plan.stall) {
+        plan.acts("stall");
+        return await pause(scope, undefined, signal);
+      }
       if (step === plan.cut) {
+        plan.acts("cut");
         await pause(scope, ON_ITS_WAY, signal);
         throw new Error("the mock has cut the connection");
       }
-      yield encoder.encode((step === plan.malformed ? broken(block) : undefined) ?? block.raw);
+      const wrong = step === plan.malformed ? broken(block) : undefined;
+      if (wrong !== undefined) plan.acts("malformed");
+      yield encoder.encode(wrong ?? block.raw);
     }
     waiting = [];
   }
@@ -127,6 +141,8 @@ function faultyPort(scope: Scope, port: Port, plan: Plan, broken: (frame: string
     if (isOver) return;
     step++;
     isOver = step === plan.stall || step === plan.cut;
+    const fault = FAULTS.find((one) => plan[one] === step);
+    if (fault) plan.acts(fault);
     if (step === plan.cut) void pause(scope, ON_ITS_WAY).then(cut);
     else if (!isOver) port.send(step === plan.malformed ? broken(frame) : frame);
   };

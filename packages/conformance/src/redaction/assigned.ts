@@ -137,7 +137,7 @@ interface Form {
 
 /** `password: string` is code, and so is `password = read()`: a value without quotes must look like one, or stand right behind `=`. */
 function isAssigned(kind: NameKind, value: string, { between, quoted, isFlag }: Form): boolean {
-  if (!mayBeSecret(value)) return false;
+  if (!mayBeSecret(value) || (quoted && /^[^\p{L}\p{N}]{0,3}$/u.test(value))) return false;
   const isCertain = quoted || isFlag || (between === "=" && !isCode(value, 0)) || isNumber(between, value);
   return isSecret(isCertain ? kind : "doubtful", value);
 }

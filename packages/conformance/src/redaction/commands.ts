@@ -23,14 +23,19 @@ const PLACES: readonly RegExp[] = [
   expression(`\\bsqlcmd${OPTIONS}-P\\s+${OPEN}${VALUE}`),
   expression(`\\bhttps?${OPTIONS}-a\\s+${OPEN}[\\w.-]+:${VALUE}`),
   expression(`\\s-(?:store|key)pass\\s+${OPEN}${VALUE}`),
-  expression(`--password-stdin\\s*<<<\\s*${OPEN}${VALUE}`),
+  expression(`(?:--password-stdin|\\bsecret\\s+(?:set|create)\\b[^\\n|;&<]{0,100})\\s*<<<\\s*${OPEN}${VALUE}`),
   expression(`\\bldap\\w+${OPTIONS}-w\\s+${OPEN}${VALUE}`),
   expression(`\\bvault\\s+login\\s+(?:-[\\w=-]+\\s+)*(?![\\w-]+=)${OPEN}(?!-)${VALUE}`),
   expression(`\\bcurl${OPTIONS}(?:-b|--cookie)\\s+${OPEN}[\\w.-]+=${VALUE}`),
   expression(
-    `\\b(?:echo|printf)\\s+(?:-n\\s+)?(?:["']%s(?:\\\\n)?["']\\s+)?${OPEN}(?:[\\w.-]+:)?${VALUE}${OPEN}\\s*\\|[^\\n|;&]{0,100}(?:--password-stdin|--with-token|--stdin|sudo\\s+-S|\\bchpasswd)`,
+    `\\b(?:echo|printf)\\s+(?:-n\\s+)?(?:["']%s(?:\\\\n)?["']\\s+)?${OPEN}(?:[\\w.-]+:)?${VALUE}${OPEN}\\s*\\|[^\\n|;&]{0,100}(?:--password-stdin|--with-token|--stdin|sudo\\s+-S|\\bchpasswd|\\bsecret\\s+(?:set|create|versions\\s+add)|\\bpasswd\\b)`,
   ),
-  expression(`\\bcurl${OPTIONS}(?:-[uU]\\s*|--(?:proxy-)?user[\\s=]+)${OPEN}[^\\s:]+:${VALUE}`),
+  expression(`\\bssh-keygen${OPTIONS}-[NP]\\s+${OPEN}${VALUE}`),
+  expression(`\\b7z[ar]?${OPTIONS}-p(?!\\s)${OPEN}${VALUE}`),
+  expression(`\\b(?:useradd|usermod)${OPTIONS}-p\\s+${OPEN}${VALUE}`),
+  expression(`\\bSET\\s+PASSWORD\\s+(?:FOR\\s+[^=\\n]{1,100})?=\\s*(?:PASSWORD\\()?${QUOTED}`, "gi"),
+  expression(`\\b(?:cat|head|tail|less)\\s+\\S*(?:secrets?/|secret|password|token)\\S*\\s*\\r?\\n${VALUE}\\s*$`, "gm"),
+  expression(`\\bcurl${OPTIONS}(?:-[A-Za-z]{0,6}[uU]\\s*|--(?:proxy-)?user[\\s=]+)${OPEN}[^\\s:]+:${VALUE}`),
   expression(`\\b(?:un)?zip${OPTIONS}-P\\s*${OPEN}${VALUE}`),
   expression(`\\bopenssl${OPTIONS}-(?:k|pass(?:in|out)?\\s+pass:)\\s*${OPEN}${VALUE}`),
   expression(
@@ -63,7 +68,7 @@ const PLACES: readonly RegExp[] = [
 
 /** A word of each of them. */
 const HINT =
-  /mysql|mariadb|sshpass|redis-cli|login|ldap|mongo|twine|sqlcmd|http|pass|curl|echo|printf|IDENTIFIED|identified|AUTH|masterauth|:(?:\d+|\*):|jdbc:|hooks\.|webhooks|telegram|zip|openssl|(?:smb|rpc)client|proxy|Secure|_auth\(|BasicAuth|auth\s?=/i;
+  /mysql|mariadb|sshpass|redis-cli|login|ldap|mongo|twine|sqlcmd|http|pass|curl|echo|printf|IDENTIFIED|identified|AUTH|masterauth|:(?:\d+|\*):|jdbc:|hooks\.|webhooks|telegram|zip|openssl|(?:smb|rpc)client|proxy|Secure|secret|ssh-keygen|7z|user(?:add|mod)|_auth\(|BasicAuth|auth\s?=/i;
 
 /** Each has two groups, a name and a value. */
 const SETTINGS: readonly RegExp[] = [

@@ -1,3 +1,4 @@
+import { SHORTEST } from "./known.js";
 import { isSecret } from "./looks.js";
 import { isVague, type KindOf, type NameKind } from "./names.js";
 import { behind, besideLabel, inPair, isColumns, isRows, labelIn } from "./pairs.js";
@@ -38,12 +39,21 @@ function walk(value: unknown, told: Told, depth: number, cleaner: Cleaner): unkn
     if (value === "") return value;
     return isSecret(told.kind, value) ? cleaner.secret(value, told.name) : cleaner.text(value, told === ID);
   }
-  if (typeof value === "number") return told.kind === "secret" ? cleaner.secret(String(value), told.name) : value;
+  if (typeof value === "number") return walkNumber(value, told, cleaner);
   if (typeof value !== "object" || value === null) return value;
   if (depth > MOST) return "__too_deep__";
   return Array.isArray(value)
     ? walkList(value, told, depth, cleaner)
     : walkObject(value as Readonly<Record<string, unknown>>, told, depth, cleaner);
+}
+
+/** A number may be a secret that was seen as a text. */
+function walkNumber(value: number, told: Told, cleaner: Cleaner): unknown {
+  const text = String(value);
+  if (told.kind === "secret") return cleaner.secret(text, told.name);
+  if (text.length < SHORTEST) return value;
+  const clean = cleaner.text(text, true);
+  return clean === text ? value : clean;
 }
 
 function walkList(list: readonly unknown[], told: Told, depth: number, cleaner: Cleaner): unknown {

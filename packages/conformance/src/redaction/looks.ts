@@ -18,9 +18,9 @@ export const isElse = (value: string): boolean =>
 const ALGORITHM =
   /^(?:sha-?\d+|md5|utf-?\d+|base64|bcrypt|scrypt|argon2\w*|[aehrp]s\d{3}|aes-[\w-]+|v\d+(?:\.\d+)*[a-z]*|\d+(?:\.\d+)+[a-z]*|\d{1,5}[a-z]*|x509|varchar\d*|u?int\d+|0x[\da-f]+|_[a-z_]+)$/i;
 
-/** Texts that stand for a secret in an example, and words of schemas and options. */
+/** Texts that stand for a secret in an example, words of schemas, options and forms, and what a form says. */
 const EXAMPLE =
-  /^your[-_ ]|[-_]here\b|^(?:string|text|str|bytes|bool|boolean|number|any|required|optional|undefined|null|none|true|false|empty|invalid|missing|hidden|password|username|email|include|omit|same-origin|basic|bearer|digest|oauth2?)\s*$/i;
+  /^your[-_ ]|^required\||^(?:must|should|please|enter|choose|forgot|(?:is )?(?:invalid|incorrect|wrong|missing|required)|at least|passwords?)\s\S+\s\S+|[-_]here\b|^(?:string|text|str|bytes|bool|boolean|number|any|required|optional|undefined|null|none|true|false|empty|invalid|missing|hidden|password|username|email|include|omit|same-origin|basic|bearer|digest|oauth2?)\s*$/i;
 
 /** A part of a template alone. */
 const TEMPLATE = /^(?:(?:bearer|basic|token|apikey)\s+)?\{[\w.()[\]'" ]*\}$/i;

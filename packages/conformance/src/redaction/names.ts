@@ -1,3 +1,5 @@
+import { LATIN, OTHERS } from "./languages.js";
+
 /** The last words of a name whose value is a secret, joined; other words may stand before them, as in `db_password`. */
 const LAST = [
   ...["password", "passwd", "passphrase", "passcode", "secret", "credential", "cred", "hmac", "mnemonic"],
@@ -36,6 +38,9 @@ const LAST = [
   ...["user", "device"].map((word) => `${word}token`),
 ];
 
+/** Words in other languages, at the end of a name. */
+const FOREIGN = new RegExp(`(?:^|[^a-z])(?:${LATIN})$|(?:${OTHERS})$`, "i");
+
 /** Whole names whose value is a secret; an `x` may stand before them. */
 const WHOLE =
   "otp auth authorization proxyauthorization cookie setcookie bearer jwt csrf xsrf pin pat dsn jsessionid phpsessid sessid psk".split(
@@ -43,7 +48,7 @@ const WHOLE =
   );
 
 /** Last words of a name whose value is a secret if it looks like one: `token` is also a word of text. */
-const SUSPECT_LAST = ["token", "ticket", "signature", "sig", "pwd"];
+const SUSPECT_LAST = ["token", "ticket", "signature", "sig", "pwd", "pw"];
 
 /** Whole names whose value is a secret if it looks like one and like nothing else. With another word they are mostly none: `cache_key`. */
 const DOUBTFUL = ["key", "code", "pass", "sid", "salt", "sas"];
@@ -53,7 +58,7 @@ const OTHER = /(?:page|continuation|cancel|cancellation|idempotency|sync|next|de
 
 /** Variables of an environment: any name such as GITHUB_TOKEN. */
 const VARIABLE =
-  /^(?!.*PUBLIC)[A-Z][A-Z0-9_]*(TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|KEY|CREDENTIALS?|AUTH|DSN)(_(PROD|PRODUCTION|STAGING|DEV|TEST|LOCAL|BASE|\d+))?$/;
+  /^(?!.*PUBLIC)[A-Z][A-Z0-9_]*(TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|PW|KEY|CREDENTIALS?|AUTH|DSN)(_(PROD|PRODUCTION|STAGING|DEV|TEST|LOCAL|BASE|\d+))?$/;
 
 /** Last words that say nothing of the kind of value: `password_confirmation`, `api_key_v2`, `passwordHash`. */
 const BEHIND =
@@ -96,7 +101,7 @@ export function kindsWith(own: readonly string[]): KindOf {
 }
 
 function kindOf(name: string): NameKind {
-  if (VARIABLE.test(name)) return "secret";
+  if (VARIABLE.test(name) || FOREIGN.test(name)) return "secret";
   if (OTHER.test(name)) return "plain";
   const words = wordsOf(name);
   while (words.length > 1 && BEHIND.test(words.at(-1)!)) words.pop();
@@ -105,6 +110,8 @@ function kindOf(name: string): NameKind {
   const alone = whole.replace(/^x(?=[a-z])/, "");
   if (LAST.some((one) => whole.endsWith(one)) || WHOLE.includes(alone)) return "secret";
   if (SUSPECT_LAST.some((one) => one === last || (one === "token" && last.endsWith(one)))) return "suspect";
+  // `ansible_become_pass`; alone it is also a word.
+  if (last === "pass" && words.length > 1) return "suspect";
   return DOUBTFUL.includes(whole) ? "doubtful" : "plain";
 }
 

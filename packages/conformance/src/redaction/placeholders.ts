@@ -5,6 +5,7 @@ import { encodeUrl, unescapeJson } from "./parts.js";
 const MOST = 1000;
 
 /** A word, or two: `administrator`, `package.json`, `localhost:8080`. */
+export const isWord = (text: string): boolean => WORD.test(text);
 const WORD = /^\p{L}{0,16}(?:[_./:-](?:\p{L}{0,12}|\d{2,5}))?$/u;
 
 /** The placeholder of a secret in a recording. */
@@ -14,6 +15,8 @@ export const PLACEHOLDER = /__redacted_\d+__/g;
 export class Placeholders {
   readonly known = new Known();
   readonly #placeholders = new Map<string, string>();
+  /** Those that the caller gave, which are never forgotten. */
+  readonly #given = new Map<string, string>();
   /** Those of words that are known by their form, wherever they stand: an id may look like one. */
   readonly #random = new Map<string, string>();
   #count = 0;
@@ -22,20 +25,28 @@ export class Placeholders {
   of(text: string): string {
     if (new RegExp(`^${PLACEHOLDER.source}$`).test(text)) return text;
     const secret = unescapeJson(text);
-    const found = this.#placeholders.get(secret);
+    const found = this.#given.get(secret) ?? this.#placeholders.get(secret);
     if (found !== undefined) return found;
     const placeholder = this.#random.get(secret) ?? `__redacted_${++this.#count}__`;
     this.#placeholders.set(secret, placeholder);
     // A shorter secret, or one of a few letters, is replaced only in its own place: elsewhere it may be a word, a host or a type.
-    for (const form of secret.length < SHORTEST || WORD.test(secret) ? [] : formsOf(secret))
+    for (const form of secret.length < SHORTEST || isWord(secret) ? [] : formsOf(secret))
       this.known.add(form, placeholder);
     if (this.#placeholders.size > MOST) this.#forget();
     return placeholder;
   }
 
+  /** Searches for a secret of the caller, also where it is a word, until the recording ends. */
+  give(secret: string): void {
+    if (this.#given.has(secret)) return;
+    const placeholder = `__redacted_${++this.#count}__`;
+    this.#given.set(secret, placeholder);
+    for (const form of formsOf(secret)) this.known.add(form, placeholder);
+  }
+
   /** The placeholder of a random word. Elsewhere it may be an id, so it is not searched for. */
   ofRandom(word: string): string {
-    const found = this.#placeholders.get(word) ?? this.#random.get(word);
+    const found = this.#given.get(word) ?? this.#placeholders.get(word) ?? this.#random.get(word);
     if (found !== undefined) return found;
     if (this.#random.size >= MOST) this.#random.clear();
     const placeholder = `__redacted_${++this.#count}__`;
@@ -45,7 +56,8 @@ export class Placeholders {
 
   /** The placeholder of a piece of a secret, which is not searched for: one long secret in pieces would push out all others. */
   ofPiece(piece: string): string {
-    return this.#placeholders.get(unescapeJson(piece)) ?? `__redacted_${++this.#count}__`;
+    const text = unescapeJson(piece);
+    return this.#given.get(text) ?? this.#placeholders.get(text) ?? `__redacted_${++this.#count}__`;
   }
 
   #forget(): void {
@@ -55,14 +67,15 @@ export class Placeholders {
   }
 }
 
-/** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in hexadecimal digits, in base64, also of a longer text. */
+/** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in HTML, in hexadecimal digits, in base64, also of a longer text. */
 function formsOf(secret: string): Set<string> {
   const json = JSON.stringify(secret).slice(1, -1);
   // The end of a sentence may have been read as a part of the secret.
   const bare = secret.replace(/[.,;:!?)}\]]+$/, "");
   const base64 = base64Of(secret);
   const url = encodeUrl(secret);
-  const hex = Array.from(new TextEncoder().encode(secret), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const bytes = Array.from(new TextEncoder().encode(secret));
+  const hex = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return new Set([
     secret,
     ...(bare.length < SHORTEST ? [] : [bare]),
@@ -72,11 +85,22 @@ function formsOf(secret: string): Set<string> {
     url.replace(/[!'()*~]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`),
     json,
     JSON.stringify(json).slice(1, -1),
+    ...["&#39;", "&#x27;", "&apos;"].map((quote) => htmlOf(secret, quote)),
     hex,
     hex.toUpperCase(),
+    // In bytes that are no UTF-8, each is read as a character.
+    bytes.map((byte) => String.fromCharCode(byte)).join(""),
     ...base64.flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]),
   ]);
 }
+
+const htmlOf = (text: string, quote: string) =>
+  text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("'", quote);
 
 /** The shortest base64 that is searched for, in characters. */
 const SHORTEST_BASE64 = 10;

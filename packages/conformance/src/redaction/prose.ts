@@ -13,6 +13,9 @@ const SENTENCE = new RegExp(
   "giu",
 );
 
+/** A file, as in "Enter passphrase for key '/home/me/.ssh/id'". */
+const PATH = /^(?:~|\.{0,2})\/[\w.-]+\//;
+
 /** Adds the values that a sentence names. In joined texts a word without quotes may go on in another message that has nothing to do with it. */
 export function toldIn(text: string, found: Span[], isWhole: boolean): void {
   for (const { index, 0: match, groups } of text.matchAll(SENTENCE)) {
@@ -21,7 +24,7 @@ export function toldIn(text: string, found: Span[], isWhole: boolean): void {
     if (quote !== undefined && text[index - 1] === quote) continue;
     const value = quoted ?? bare.replace(/[.!?:]+$/, "");
     const isSecret =
-      (quoted !== undefined && (strong !== undefined || /\|\||\?\?/.test(between))) ||
+      (quoted !== undefined && !PATH.test(quoted) && (strong !== undefined || /\|\||\?\?/.test(between))) ||
       (isWhole && between !== "" && looksLikeNothingElse(value));
     if (!isSecret || !mayBeSecret(value)) continue;
     const from = index + (quoted === undefined ? match.length : match.lastIndexOf(value));

@@ -5,6 +5,7 @@ import { credentialsIn } from "./credentials.js";
 import { encodingOf, packedAs } from "./encoding.js";
 import { cleanHeader, isStructured } from "./headers.js";
 import { cleanJson } from "./json.js";
+import { SHORTEST } from "./known.js";
 import { isSecret } from "./looks.js";
 import { idsWith, type KindOf, kindsWith } from "./names.js";
 import { besideLabel, labelIn } from "./pairs.js";
@@ -33,6 +34,8 @@ export interface RedactOptions {
     Partial<Pick<Contract, "operations" | "channels" | "session" | "exchanges">>;
   /** Replaced wherever they match, in any text. */
   readonly patterns?: readonly RegExp[];
+  /** Replaced wherever they are, in any text and in its encodings. Each has 8 characters or more. */
+  readonly secrets?: readonly string[];
 }
 
 /** How often a text is read as one that is escaped in another. */
@@ -45,13 +48,14 @@ export class Redactor {
   readonly #isId: (name: string) => boolean;
   readonly #routes: readonly RegExp[];
   readonly #patterns: readonly RegExp[];
+  readonly #given: number;
   readonly #placeholders = new Placeholders();
   /** Of bodies that are not read yet, by side and connection. */
   readonly #encodings = new Map<string, string>();
   /** How many texts the one that is read is escaped in. */
   #escapes = 0;
 
-  constructor({ contract, patterns = [] }: RedactOptions = {}) {
+  constructor({ contract, patterns = [], secrets = [] }: RedactOptions = {}) {
     this.#own = [...(contract?.secrets ?? []), ...(contract?.auth?.header ? [contract.auth.header] : [])];
     this.#kindOf = kindsWith(this.#own);
     this.#isId = idsWith(contract ? idsOf(contract) : []);
@@ -59,11 +63,17 @@ export class Redactor {
     this.#patterns = patterns.map(
       (one) => new RegExp(one.source, one.flags.includes("g") ? one.flags : `${one.flags}g`),
     );
+    this.#given = secrets.length;
+    for (const secret of secrets) {
+      if (secret.length < SHORTEST) throw new RangeError(`a secret needs ${SHORTEST} characters or more to be found`);
+      this.#placeholders.give(secret);
+    }
   }
 
-  /** The kinds of replaced secrets, for the header. A pattern may be a secret itself, so patterns are only counted. */
+  /** The kinds of replaced secrets, for the header. What the caller gave is only counted: a pattern may be a secret too. */
   rules(): string[] {
     const patterns = this.#patterns.length === 0 ? [] : [`${this.#patterns.length} patterns of the caller`];
+    const given = this.#given === 0 ? [] : [`${this.#given} secrets of the caller`];
     const rules = [
       "credentials in headers, cookies and queries",
       "tickets",
@@ -71,7 +81,7 @@ export class Redactor {
       "known forms of keys",
       "values behind names of secrets in texts",
     ];
-    return [...rules, ...this.#own.map((name) => `contract: ${name}`), ...patterns];
+    return [...rules, ...this.#own.map((name) => `contract: ${name}`), ...patterns, ...given];
   }
 
   headers(headers: HeaderList): HeaderList {
@@ -138,7 +148,11 @@ export class Redactor {
 
   #forms(text: string, isId: boolean): string {
     const plain = this.#unpacked(this.#unescaped(text));
-    const named = replaced(plain, merged(secretsIn(plain, this.#kindOf)), (secret) => this.replace(secret));
+    const found = secretsIn(plain, this.#kindOf);
+    const spans = merged(found);
+    const named = replaced(plain, spans, (secret) => this.replace(secret));
+    // Of those that overlap, the inner one may be the secret, and the other have a quote or a bracket too.
+    if (spans.length < found.length) for (const { from, to } of found) this.replace(plain.slice(from, to));
     if (isId || randomIn(named, []).length === 0) return named;
     // A part of a random word may be a secret that was seen, whose placeholder says so.
     const seen = this.#placeholders.known.replace(named);

@@ -1,6 +1,8 @@
 import { assignedIn, listedIn } from "./assigned.js";
 import { placedIn } from "./commands.js";
 import { elementsIn } from "./elements.js";
+import { LATIN, OTHERS } from "./languages.js";
+import { linesIn } from "./lines.js";
 import { isCode, looksSecret, mayBeSecret } from "./looks.js";
 import type { KindOf } from "./names.js";
 import { toldIn } from "./prose.js";
@@ -31,7 +33,8 @@ const FORMS = [
 ];
 /** A substring of each of them, or the separator of a name and its value. */
 const HINT =
-  /[=:]| is |["']\s*,|<|[Pp]ass|[Tt]oken|mysql|mariadb|mongo|twine|sqlcmd|redis|echo|printf|identified|IDENTIFIED|ldap|vault|\b[sS]et(?:x|env|Env| )|ENV|ARG|[Ss]ecret|[kK]ey|KEY|PASS|login|AUTH|hooks|zip|openssl|client|Secure|_auth|VALUES|values|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
+  /[=:]| is |["']\s*,|<|[Pp]ass|[Tt]oken|mysql|mariadb|mongo|twine|sqlcmd|redis|echo|printf|identified|IDENTIFIED|ldap|vault|\b[sS]et(?:x|env|Env| )|ENV|ARG|[Ss]ecret|[kK]ey|KEY|PASS|login|AUTH|hooks|zip|7z|useradd|usermod|keygen|openssl|client|Secure|_auth|VALUES|values|B(?:earer|asic)|eyJ|[sprk]k[-_]|gh[opsur]_|github_pat_|gl[prfd]|xox|xapp|AKIA|ASIA|AIza|ya29|GOCSPX|hf_|npm_|pypi-|dop_v1_|SG\.|shp[a-z]|--/;
+const FOREIGN_HINT = new RegExp(`${LATIN}|${OTHERS}`, "i");
 
 /**
  * The secrets of a text that are known by their form, or by their name. `isWhole` is false for texts that were joined: a sentence such as
@@ -39,7 +42,7 @@ const HINT =
  */
 export function secretsIn(text: string, kindOf: KindOf, isWhole = true): Span[] {
   if (text.includes(`${ESCAPE}[`)) return uncoloured(text, (plain) => secretsIn(plain, kindOf, isWhole));
-  if (text.length < 5 || !HINT.test(text)) return [];
+  if (text.length < 5 || !(HINT.test(text) || FOREIGN_HINT.test(text))) return [];
   const found: Span[] = [];
   for (const form of FORMS)
     for (const match of matches(text, form)) {
@@ -57,6 +60,7 @@ export function secretsIn(text: string, kindOf: KindOf, isWhole = true): Span[] 
   placedIn(text, kindOf, found);
   settingsIn(text, kindOf, found);
   toldIn(text, found, isWhole);
+  linesIn(text, kindOf, found, isWhole);
   columnsIn(text, kindOf, found);
   insertedIn(text, kindOf, found);
   return listedIn(text, kindOf, assignedIn(text, kindOf, found, isWhole)).filter(

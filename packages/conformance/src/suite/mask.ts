@@ -15,9 +15,9 @@ export class Mask {
   readonly #size: number = PART;
   readonly #placeholder: string = "";
 
-  /** `token` is the caller's own. The kit's token is public. */
-  constructor(contract: RedactOptions["contract"], token = "") {
-    this.#redactor = new Redactor(contract ? { contract } : {});
+  /** `token` and `secrets` are the caller's own. The kit's token is public. */
+  constructor(contract: RedactOptions["contract"], token = "", secrets: readonly string[] = []) {
+    this.#redactor = new Redactor({ ...(contract && { contract }), secrets });
     if (token.length < SHORTEST) return;
     this.#placeholder = this.#redactor.replace(token);
     if (token.length < 2 * PART) this.#size = token.length < PART ? token.length : Math.ceil(token.length / 2);

@@ -37,6 +37,8 @@ export interface InspectOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Left out wherever they match, beside what recordings leave out. */
   readonly patterns?: readonly RegExp[];
+  /** Left out wherever they are, in any encoding. Each has 8 characters or more. */
+  readonly secrets?: readonly string[];
   readonly limits?: LogLimits;
   /** The folder of the built page. @default that of this package */
   readonly page?: string;
@@ -54,10 +56,10 @@ export interface Inspector {
 
 /** Starts the page, and the proxy behind it, on the loopback interface. */
 export async function inspect(options: InspectOptions): Promise<Inspector> {
-  const { contract, document, target, headers = {}, patterns, limits, root, cases } = options;
+  const { contract, document, target, headers = {}, patterns, secrets, limits, root, cases } = options;
   const assets = await loadAssets(options.page);
   const talk = new Conversations(contract, await contract.accepts());
-  const redact: RedactOptions = { contract, ...(patterns && { patterns }) };
+  const redact: RedactOptions = { contract, ...(patterns && { patterns }), ...(secrets && { secrets }) };
   const logs = new Map<string, Log>();
   const replays = new Replays(talk);
   const open = (name: string, chunks: AsyncIterable<Uint8Array>) => openRecording(name, chunks, talk, redact, limits);
@@ -111,10 +113,9 @@ async function listenLive(target: string, options: InspectOptions, talk: Convers
 
 function pageContract(contract: AnyContract, { source, schemas }: InspectOptions["document"]): PageContract {
   const { name, tag, session, messages, operations, channels, exchanges } = contract;
-  const summaries = [source.operations, source.channels].flatMap((calls) =>
-    Object.entries((calls ?? {}) as Record<string, { readonly summary?: string }>).map(
-      ([call, { summary }]) => [call, summary ?? ""] as const,
-    ),
+  type Source = { readonly summary?: string; readonly parameters?: PageContract["parameters"][string] };
+  const calls = [source.operations, source.channels].flatMap((ones) =>
+    Object.entries((ones ?? {}) as Record<string, Source>),
   );
   return {
     name,
@@ -125,7 +126,8 @@ function pageContract(contract: AnyContract, { source, schemas }: InspectOptions
     channels,
     exchanges,
     schemas,
-    summaries: Object.fromEntries(summaries),
+    summaries: Object.fromEntries(calls.map(([call, { summary = "" }]) => [call, summary])),
+    parameters: Object.fromEntries(calls.map(([call, one]) => [call, one.parameters ?? {}])),
   };
 }
 

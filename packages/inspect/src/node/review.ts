@@ -15,11 +15,15 @@ export class Review {
   readonly #problems: string[] = [];
   /** The hash of each file when the page was made: what has changed since is not touched. */
   #hashes: Record<string, string | null> = {};
-  #written: Written | undefined;
+  #written: { readonly files: Written; readonly ids: readonly string[] } | undefined;
+  /** As the files were when it was last held against them. */
+  #shown: ReviewView | undefined;
+  readonly #texts: string;
 
   constructor(id: string, texts: readonly EditText[], root?: string) {
     this.id = id;
     this.#root = root;
+    this.#texts = JSON.stringify(texts);
     for (const { text, path } of texts) {
       const reading = parseEdits(text, path === undefined ? {} : { path });
       if (!reading.ok) this.#problems.push(...reading.errors.map(({ line, message }) => `line ${line}: ${message}`));
@@ -32,8 +36,19 @@ export class Review {
     return this.#patches.length === 0;
   }
 
-  /** Holds each change against the files as they are now. */
+  /** Whether it is of these texts, and was applied: it can be undone. */
+  isAppliedTo(texts: readonly EditText[]): boolean {
+    return this.#written !== undefined && this.#texts === JSON.stringify(texts);
+  }
+
+  /** Holds each change against the files as they are now; of what was applied, as they were before it. */
   async view(): Promise<ReviewView> {
+    if (this.#written && this.#shown) return { ...this.#shown, applied: this.#written.ids };
+    this.#shown = await this.#held();
+    return this.#shown;
+  }
+
+  async #held(): Promise<ReviewView> {
     this.#hashes = {};
     const files: ReviewFile[] = [];
     let changes = 0;
@@ -62,13 +77,13 @@ export class Review {
     const plan = await planEdits(chosen, { root, preconditions: this.#hashesOf(chosen) });
     const result = await applyPlan(plan, { root });
     if (!result.ok) return { ok: false, text: result.conflicts.map(({ message }) => message).join("\n") };
-    this.#written = result;
+    this.#written = { files: result, ids };
     return { ok: true, text: `Applied: ${result.files.map(({ path }) => path).join(", ")}` };
   }
 
   async undo(): Promise<ReviewAnswer> {
     if (!this.#written || this.#root === undefined) return { ok: false, text: "There is nothing to undo." };
-    const result = await undo(this.#written, { root: this.#root });
+    const result = await undo(this.#written.files, { root: this.#root });
     if (!result.ok) return { ok: false, text: result.conflicts.map(({ message }) => message).join("\n") };
     this.#written = undefined;
     return { ok: true, text: `Undone: ${result.files.map(({ path }) => path).join(", ")}` };

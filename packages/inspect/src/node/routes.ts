@@ -148,7 +148,9 @@ function reviewRoutes({ root }: Inspected, logAt: (id: unknown) => Log, posted: 
         : entry
           ? textsOfEntry(entry)
           : [];
-      const review = new Review(randomUUID(), texts, root);
+      // The page may have been loaded again since: what it applied can still be undone.
+      const applied = [...reviews.values()].findLast((one) => one.isAppliedTo(texts));
+      const review = applied ?? new Review(randomUUID(), texts, root);
       reviews.set(review.id, review);
       if (reviews.size > MAX_REVIEWS) reviews.delete(reviews.keys().next().value!);
       return review.view();

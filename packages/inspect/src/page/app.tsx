@@ -188,7 +188,11 @@ export function App({ state: first }: { readonly state: PageState }) {
               <Send contract={contract} view={log?.live ? view : undefined} draft={draft} setDraft={setDraft} />
             )}
             {panel === "edits" &&
-              (review ? <Edits review={review} /> : <p class="soft">Choose a message with edits.</p>)}
+              (review ? (
+                <Edits review={review} />
+              ) : (
+                <p class="soft">Choose a message, and in it “Edits in this message”.</p>
+              ))}
           </section>
         </div>
       </main>

@@ -6,12 +6,12 @@ import { visible, visibleLine } from "./inert.js";
 /** The edits of a text as a diff: each change and each file is accepted or rejected, and what is accepted is applied. */
 export function Edits({ review }: { readonly review: ReviewView }) {
   const all = review.files.flatMap(({ changes }) => changes.filter(({ conflict }) => !conflict).map(({ id }) => id));
-  const [accepted, setAccepted] = useState<ReadonlySet<string>>(new Set(all));
-  const [isApplied, setApplied] = useState(false);
+  const [accepted, setAccepted] = useState<ReadonlySet<string>>(new Set(review.applied ?? all));
+  const [isApplied, setApplied] = useState(review.applied !== undefined);
   const [answer, setAnswer] = useState<ReviewAnswer>();
   useEffect(() => {
-    setAccepted(new Set(all));
-    setApplied(false);
+    setAccepted(new Set(review.applied ?? all));
+    setApplied(review.applied !== undefined);
     setAnswer(undefined);
   }, [review.id]);
   const call = async (path: string, body: object, after: boolean) => {

@@ -3,6 +3,7 @@ import type { PageContract } from "../state.js";
 import { post } from "./api.js";
 import { corrupted, places, without } from "./corrupt.js";
 import { Field } from "./form.js";
+import { Parameter } from "./parameter.js";
 import { initial } from "./schema.js";
 import type { LogView } from "./store.js";
 
@@ -97,20 +98,14 @@ export function Send({ contract, view, draft, setDraft }: SendProps) {
       )}
       {message === undefined &&
         target.map(([key, parameter]) => (
-          <p class="scalar" key={key}>
-            <label for={`${id}-${key}`}>
-              {key}{" "}
-              <span class="soft">
-                {parameter.in}, {parameter.type}
-                {parameter.required || parameter.in === "path" ? "" : ", optional"}
-              </span>
-            </label>
-            <input
-              id={`${id}-${key}`}
-              value={parameters[key] ?? ""}
-              onInput={(event) => setParameters({ ...parameters, [key]: event.currentTarget.value })}
-            />
-          </p>
+          <Parameter
+            key={key}
+            name={key}
+            kind={`${parameter.in}, ${parameter.type}${parameter.required || parameter.in === "path" ? "" : ", optional"}`}
+            note={contract.parameters[name]?.[key] ?? {}}
+            value={parameters[key] ?? ""}
+            change={(next) => setParameters({ ...parameters, [key]: next })}
+          />
         ))}
       {schema && <Examples schema={schema.examples ?? []} choose={change} />}
       {(schema || operation?.binary) && (
