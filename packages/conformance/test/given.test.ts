@@ -118,6 +118,15 @@ test("a secret that the caller gives is not forgotten for those that come", () =
   expect(redactor.text("it is another-0, first-of-all")).toBe("it is another-0, __redacted_1__");
 });
 
+test("a header is searched again once there is another secret", () => {
+  const redactor = new Redactor();
+  const note = [["X-Note", "it is correct-horse-battery"]] as const;
+  expect(redactor.headers(note)).toEqual(note);
+  expect(redactor.headers(note)).toEqual(note);
+  redactor.text('{"password":"correct-horse-battery"}');
+  expect(redactor.headers(note)).toEqual([["X-Note", "it is __redacted_1__"]]);
+});
+
 test("a recording counts the secrets of its caller and names none", () => {
   expect(new Redactor({ secrets: ["first-of-all", "second-of-all"] }).rules()).toContain("2 secrets of the caller");
   expect(new Redactor().rules().join()).not.toContain("of the caller");

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Writable } from "node:stream";
 import * as ws from "ws";
 import { MAX_CONTENT } from "../bodies.js";
-import type { Connection } from "../recorder.js";
+import type { Seen } from "./afterwards.js";
 import { headSize, payloadSize } from "./cutter.js";
 
 /** The frame parser of `ws`, which its types leave out. */
@@ -19,7 +19,7 @@ const LAST = 0x80;
 const MASKED = 0x80;
 
 /** Reads one direction of an open WebSocket for a recording. After a framing error it stops reading; bytes are still forwarded. */
-export function frames(from: "client" | "server", seen: Connection, onClose: () => void): (chunk: Buffer) => void {
+export function frames(from: "client" | "server", seen: Seen, onClose: () => void): (chunk: Buffer) => void {
   const isClient = from === "client";
   const receiver = new Receiver({ isServer: isClient, maxPayload: MAX_CONTENT, skipUTF8Validation: true });
   /** The size of the next message, if its bytes were dropped. */

@@ -13,8 +13,9 @@ import type { Side } from "@parlance/contract";
 import { onWebSocket } from "@parlance/server/node";
 import { Disconnected } from "@parlance/wire";
 import { Scope, within } from "@parlance/wire/scope";
-import type { Connection, Recorder } from "../recorder.js";
+import type { Recorder } from "../recorder.js";
 import { isEventStream } from "../recording.js";
+import { Afterwards, type Seen } from "./afterwards.js";
 import { cutChunks, cutEvents, cutFrames } from "./cutter.js";
 import { forward, type Guided } from "./forward.js";
 import { frames } from "./frames.js";
@@ -64,6 +65,8 @@ type Lose = (from: Side, text: string) => void;
 export async function proxy(options: ProxyOptions): Promise<Proxy> {
   const { host = "127.0.0.1", port = 0, closeWithin = 1000 } = options;
   const root = Scope.open(() => {});
+  const afterwards = new Afterwards(options.recorder);
+  const running = { ...options, afterwards };
   const server = createServer({ requestTimeout: 0 });
   const sockets = new Set<Duplex>();
   server.on("connection", (socket) => {
@@ -74,11 +77,11 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
   const isOther = ({ headers }: IncomingMessage) => LOOPBACK.test(host) && !LOOPBACK.test(nameIn(headers.host));
   server.on("request", (incoming, outgoing) => {
     if (isOther(incoming)) outgoing.writeHead(403, { "Content-Type": "text/plain" }).end("this is a loopback address");
-    else pass(incoming, outgoing, options, root);
+    else pass(incoming, outgoing, running, root);
   });
   const takeSocket = onWebSocket((incoming, socket, head) => {
     if (isOther(incoming)) socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-    else passSocket(incoming, socket, head, options, root);
+    else passSocket(incoming, socket, head, running, root);
   });
   server.on("upgrade", takeSocket);
   await new Promise<void>((resolve, reject) => {
@@ -94,28 +97,24 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
       for (const socket of sockets) socket.destroy();
       const closing = Scope.open(() => {});
       await within(closing, closeWithin, "closing the proxy", () => closed).catch(() => {});
-      options.recorder.flush();
+      afterwards.flush();
     },
   };
 }
 
 type Lanes = Connected["lanes"];
+type Running = ProxyOptions & { readonly afterwards: Afterwards };
 
 /** The lanes of a connection, where a tool asked for them. */
-function lanesOf(
-  { onConnection }: ProxyOptions,
-  { id }: Connection,
-  socket: boolean,
-  cut: () => void,
-): Lanes | undefined {
+function lanesOf({ onConnection }: ProxyOptions, { id }: Seen, socket: boolean, cut: () => void): Lanes | undefined {
   if (!onConnection) return undefined;
   const lanes: Lanes = { client: new Lane(), server: new Lane() };
   onConnection({ id, socket, lanes, cut });
   return lanes;
 }
 
-function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: ProxyOptions, root: Scope): void {
-  const seen = options.recorder.connection();
+function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Running, root: Scope): void {
+  const seen = options.afterwards.connection();
   const call = root.child();
   // The connection is made while the request is recorded.
   const upstream = send(options, incoming, {});
@@ -176,8 +175,8 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Prox
   });
 }
 
-function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, options: ProxyOptions, root: Scope): void {
-  const seen = options.recorder.connection();
+function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, options: Running, root: Scope): void {
+  const seen = options.afterwards.connection();
   const call = root.child();
   seen.request(incoming.method ?? "GET", incoming.url ?? "/", pairs(incoming.rawHeaders), true);
   let over = false;
@@ -222,7 +221,7 @@ function join(
   sockets: { readonly [side in Side]: Duplex },
   early: { readonly [side in Side]: Buffer },
   lanes: Lanes | undefined,
-  seen: Connection,
+  seen: Seen,
   lose: Lose,
   finish: () => void,
 ) {
@@ -248,7 +247,7 @@ function join(
 }
 
 /** Forwards the answer of a server that does not switch protocols. */
-function refuse(answer: IncomingMessage, socket: Duplex, seen: Connection, finish: () => void): void {
+function refuse(answer: IncomingMessage, socket: Duplex, seen: Seen, finish: () => void): void {
   const headers = passed(pairs(answer.rawHeaders));
   const kept = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.write(`${statusLine(answer)}${kept}Connection: close\r\n\r\n`, "latin1");

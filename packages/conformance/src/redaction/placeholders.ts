@@ -20,6 +20,12 @@ export class Placeholders {
   /** Those of words that are known by their form, wherever they stand: an id may look like one. */
   readonly #random = new Map<string, string>();
   #count = 0;
+  readonly #onNew: () => void;
+
+  /** `onNew` is called when a secret is searched for from now on. */
+  constructor(onNew: () => void = () => {}) {
+    this.#onNew = onNew;
+  }
 
   /** The placeholder of a secret, which is searched for from now on. A placeholder is its own. */
   of(text: string): string {
@@ -29,6 +35,7 @@ export class Placeholders {
     if (found !== undefined) return found;
     const placeholder = this.#random.get(secret) ?? `__redacted_${++this.#count}__`;
     this.#placeholders.set(secret, placeholder);
+    this.#onNew();
     // A shorter secret, or one of a few letters, is replaced only in its own place: elsewhere it may be a word, a host or a type.
     for (const form of secret.length < SHORTEST || isWord(secret) ? [] : formsOf(secret))
       this.known.add(form, placeholder);

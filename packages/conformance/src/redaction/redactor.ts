@@ -38,6 +38,9 @@ export interface RedactOptions {
   readonly secrets?: readonly string[];
 }
 
+/** The most headers that are kept as harmless. */
+const MOST_HEADERS = 500;
+
 /** How often a text is read as one that is escaped in another. */
 const MOST_ESCAPES = 5;
 
@@ -49,9 +52,11 @@ export class Redactor {
   readonly #routes: readonly RegExp[];
   readonly #patterns: readonly RegExp[];
   readonly #given: number;
-  readonly #placeholders = new Placeholders();
+  readonly #placeholders = new Placeholders(() => this.#harmless.clear());
   /** Of bodies that are not read yet, by side and connection. */
   readonly #encodings = new Map<string, string>();
+  /** Headers without a secret. A new secret empties it. */
+  readonly #harmless = new Set<string>();
   /** How many texts the one that is read is escaped in. */
   #escapes = 0;
 
@@ -85,7 +90,17 @@ export class Redactor {
   }
 
   headers(headers: HeaderList): HeaderList {
-    return headers.map(([name, value]) => [name, this.#header(name.toLowerCase(), value)] as const);
+    return headers.map((header) => {
+      const [name, value] = header;
+      const known = `${name}:${value}`;
+      // Most are those of the request before.
+      if (this.#harmless.has(known)) return header;
+      const clean = this.#header(name.toLowerCase(), value);
+      if (clean !== value || value.length > 500) return [name, clean] as const;
+      if (this.#harmless.size >= MOST_HEADERS) this.#harmless.clear();
+      this.#harmless.add(known);
+      return header;
+    });
   }
 
   /** Path and query. */
