@@ -1,6 +1,6 @@
 /**
  * Every bench, one after the other, on the built packages, and then a table a topic: `pnpm bench`. `--quick` takes rougher figures, `--json FILE`
- * writes them, `--docs` puts them into docs/bench.md, and names such as `server/operations` run those alone. A row that is more than 15 % worse than in bench.json is marked.
+ * writes them, `--docs` puts them into docs/bench.md, and names such as `server/operations` run those alone, and keep the other rows of FILE. A row that is more than 15 % worse than in bench.json is marked.
  */
 import { fork } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -54,17 +54,28 @@ for (const program of programs) {
   const name = program.replace("/bench/", "/").replace(/\.ts.*/, "");
   if (positionals.length === 0 || positionals.includes(name)) await run(program);
 }
-print(rows, existsSync("bench.json") ? (JSON.parse(readFileSync("bench.json", "utf8")) as Figures) : undefined);
+print(rows, existsSync("bench.json") ? readFigures("bench.json") : undefined);
+/** The rows of programs that were not run, where only some were. */
+const kept: readonly Row[] =
+  positionals.length > 0 && values.json !== undefined && existsSync(values.json) ? readFigures(values.json).rows : [];
 const figures: Figures = {
   machine: `${cpus().length} × ${cpus()[0]?.model ?? process.arch}`,
   node: process.version,
   date: new Date().toISOString().slice(0, 10),
-  rows,
+  rows: [...kept.map((old) => rows.find(isRow(old)) ?? old), ...rows.filter((one) => !kept.some(isRow(one)))],
 };
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);
 if (values.docs) {
   const [about] = readFileSync("docs/bench.md", "utf8").split(FIGURES);
   writeFileSync("docs/bench.md", `${about}${FIGURES}\n${markdown(figures)}`);
+}
+
+function readFigures(file: string): Figures {
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+function isRow({ topic, name }: Row): (other: Row) => boolean {
+  return (other) => topic === other.topic && name === other.name;
 }
 
 async function run(program: string): Promise<void> {
@@ -81,7 +92,7 @@ function print(found: readonly Row[], committed: Figures | undefined): void {
   for (const [topic, of] of grouped(found)) {
     console.log(`\n${topic}`);
     for (const row of of) {
-      const before = committed?.rows.find(({ topic, name }) => topic === row.topic && name === row.name);
+      const before = committed?.rows.find(isRow(row));
       console.log(`  ${lineOf(row, before)}`);
     }
   }

@@ -66,7 +66,7 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
   const { host = "127.0.0.1", port = 0, closeWithin = 1000 } = options;
   const root = Scope.open(() => {});
   const afterwards = new Afterwards(options.recorder);
-  const running = { ...options, afterwards };
+  const running = { ...options, afterwards, url: new URL(options.target) };
   const server = createServer({ requestTimeout: 0 });
   const sockets = new Set<Duplex>();
   server.on("connection", (socket) => {
@@ -103,7 +103,7 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
 }
 
 type Lanes = Connected["lanes"];
-type Running = ProxyOptions & { readonly afterwards: Afterwards };
+type Running = ProxyOptions & { readonly afterwards: Afterwards; readonly url: URL };
 
 /** The lanes of a connection, where a tool asked for them. */
 function lanesOf({ onConnection }: ProxyOptions, { id }: Seen, socket: boolean, cut: () => void): Lanes | undefined {
@@ -263,8 +263,7 @@ function refuse(answer: IncomingMessage, socket: Duplex, seen: Seen, finish: () 
 const statusLine = ({ statusCode = 502, statusMessage }: IncomingMessage) =>
   `HTTP/1.1 ${statusCode} ${statusMessage || STATUS_CODES[statusCode] || ""}\r\n`;
 
-function send({ target }: ProxyOptions, incoming: IncomingMessage, own: Readonly<Record<string, string>>) {
-  const url = new URL(target);
+function send({ url }: Running, incoming: IncomingMessage, own: Readonly<Record<string, string>>) {
   const headers = passed(pairs(incoming.rawHeaders)).map(([name, value]) =>
     name.toLowerCase() === "host" ? ([name, url.host] as const) : ([name, value] as const),
   );
