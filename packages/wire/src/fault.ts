@@ -34,7 +34,7 @@ export function unfault(contract: Contract, status: number, body: string, retryA
   try {
     parsed = JSON.parse(body);
   } catch {
-    parsed = undefined;
+    // It is quoted as it is.
   }
   const said = read(parsed, contract.fault);
   const shown = (body.length > 200 ? `${body.slice(0, 200)}…` : body).trim() || `status ${status}`;

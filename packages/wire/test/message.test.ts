@@ -151,6 +151,7 @@ describe("What arrives", () => {
     ["said", '{"text":"a"}', "said"],
     ["said", '{"kind":"done","text":"a"}', "done"],
     [undefined, '{"kind":"done","text":"a"}', "done"],
+    ["said", '{"kind":null,"text":"a"}', "said"],
   ])("is named by its event %j only where it has no name itself: %s", (event, data, type) => {
     expect(codec(byBoth, options).decode({ event, data })).toEqual({ message: { type, text: "a" } });
   });

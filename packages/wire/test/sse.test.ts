@@ -26,6 +26,59 @@ describe.each(Object.entries(cases))("%s", (_, { stream, events = [], retries = 
   });
 });
 
+/** As the standard reads a whole stream, line by line: what decoding in one pass with short cuts must equal. */
+function plainly(stream: string): SseEvent[] {
+  const events: SseEvent[] = [];
+  let event: string | undefined;
+  let id: string | undefined;
+  let data: string[] = [];
+  for (const line of stream.split(/\r\n|\r|\n/).slice(0, -1)) {
+    const at = line.indexOf(":");
+    const field = at < 0 ? line : line.slice(0, at);
+    const value = at < 0 ? "" : line.slice(at + 1).replace(/^ /, "");
+    if (line === "") {
+      if (data.length > 0) events.push({ event: event || undefined, id, data: data.join("\n") } as SseEvent);
+      event = undefined;
+      data = [];
+    } else if (field === "event") event = value;
+    else if (field === "data") data.push(value);
+    else if (field === "id" && !value.includes("\0")) id = value;
+  }
+  return events;
+}
+
+it(`decodes any order of lines as they are read one by one (seed ${seed})`, () => {
+  const lines = [
+    "event: a",
+    "event: b",
+    "event:a",
+    "event",
+    "extra: x",
+    "e",
+    "data: 1",
+    "data: event: a",
+    "data:2",
+    "data",
+    "dta: 3",
+    "daata: 4",
+  ];
+  const line = fc.constantFrom(...lines, "id: 1", "id", ": c", "", "", "");
+  const end = fc.constantFrom("\n", "\n", "\n", "\r\n", "\r");
+  const streams = fc.array(fc.tuple(line, end), { maxLength: 14 }).map((all) => all.flat().join(""));
+  fc.assert(
+    fc.property(streams, fc.integer({ min: 1, max: 40 }), (stream, size) => {
+      const bytes = utf8(stream);
+      const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+        bytes.subarray(at * size, (at + 1) * size),
+      );
+      expect(hear(chunks).events.map(({ event, id, data }) => ({ event, id, data }))).toEqual(
+        plainly(stream).map(({ event, id, data }) => ({ event, id, data })),
+      );
+    }),
+    { seed, numRuns: 3000 },
+  );
+});
+
 it("has at least forty cases", () => expect(Object.keys(cases).length).toBeGreaterThanOrEqual(40));
 
 function equal(one: SseEvent, other: SseEvent): boolean {
