@@ -88,7 +88,11 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 /** What a user can do about an error. Of a system's error it is the file as it was named, and what is wrong with it. */
 export function sentenceOf(error: Error, cwd: string): string {
-  if (!isSystemError(error) || error.path === undefined) return error.message;
+  if (!isSystemError(error)) return error.message;
+  const { port } = error as { readonly port?: number };
+  if (error.code === "EADDRINUSE" && port !== undefined)
+    return `port ${port} is in use: choose another, or none for a free one`;
+  if (error.path === undefined) return error.message;
   const isLost = error.code === "ENOENT" && !existsSync(dirname(error.path));
   const cause = isLost ? "is in a folder that does not exist" : CAUSES[error.code ?? ""];
   // A name that was given as a whole, or is outside, stays whole.

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { Recorder } from "@parlance/conformance";
@@ -71,7 +72,12 @@ export async function command(argv: string[], io: Io): Promise<number> {
     versions: { "@parlance/cli": packageJson.version, node: process.versions.node },
   });
   try {
-    const open = await proxy({ target, recorder, port });
+    const open = await proxy({ target, recorder, port }).catch((error) => {
+      // A recording of nothing would be in the way of the next try.
+      file.close();
+      rmSync(resolve(io.cwd, out));
+      throw error;
+    });
     const note = values.json ? `${JSON.stringify({ url: open.url, target, file: out })}\n` : "";
     if (values.json) io.out(note);
     else io.err(`Recording ${target} to ${out}. Connect to ${open.url}; Ctrl-C ends it.\n`);

@@ -45,6 +45,9 @@ export const options = {
 export async function command(argv: string[], io: Io): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
   if (values.as !== "server" && values.as !== "client") throw new UsageError("say --as server or --as client");
+  const other = values.as === "server" ? (["target", "header"] as const) : (["port"] as const);
+  for (const option of other)
+    if (values[option] !== undefined) throw new UsageError(`--${option} is for the other side than --as ${values.as}`);
   const number = (option: "speed" | "wait" | "port", otherwise: number) => {
     const found = Number(values[option] ?? otherwise);
     const fits = option === "port" ? Number.isInteger(found) && found <= 65_535 : Number.isFinite(found);

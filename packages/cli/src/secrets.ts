@@ -24,7 +24,13 @@ export async function secretsOf(path: string | undefined, io: Io): Promise<strin
 }
 
 async function textOf(path: string, io: Io): Promise<string> {
-  if (path !== "-") return readFile(resolve(io.cwd, path), "utf8");
+  if (path !== "-") {
+    const full = resolve(io.cwd, path);
+    return readFile(full, "utf8").catch((error) => {
+      // Reading a folder says not which.
+      throw Object.assign(error, { path: full });
+    });
+  }
   const decoder = new TextDecoder();
   let text = "";
   for await (const chunk of io.stdin)

@@ -171,7 +171,12 @@ test("record leaves out what a pattern of its caller fits, and replay listens on
   expect(text).toMatch(/You said it is __redacted_\d+__/);
 
   const { code, err } = await parlance(cwd, `replay talk.jsonl --as server --port ${new URL(url).port}`);
-  expect([code, err]).toEqual([2, expect.stringMatching(/EADDRINUSE|in use/)]);
+  const { port } = new URL(url);
+  expect([code, err]).toEqual([2, expect.stringContaining(`port ${port} is in use: choose another, or none`)]);
+  const again = await parlance(cwd, `record --target ${url} -o none.jsonl --port ${port}`);
+  expect([again.code, again.err]).toEqual([2, expect.stringContaining(`port ${port} is in use`)]);
+  // A file of nothing would be in the way.
+  expect(() => statSync(join(cwd, "none.jsonl"))).toThrow("ENOENT");
 });
 
 describe("the secrets of a file and of the environment", () => {
@@ -217,6 +222,8 @@ describe("the secrets of a file and of the environment", () => {
     }
     const { code, err } = await parlance(cwd, "record --target http://a.test -o talk.jsonl --secrets no.txt");
     expect([code, err]).toEqual([2, "parlance record: no.txt does not exist\n"]);
+    const folder = await parlance(cwd, "record --target http://a.test -o talk.jsonl --secrets schemas");
+    expect(folder.err).toBe("parlance record: schemas is a folder, not a file\n");
   });
 });
 

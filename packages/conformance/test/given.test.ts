@@ -23,6 +23,11 @@ const SECRETS: Readonly<Record<string, string>> = {
 type Seen = ReturnType<Recorder["connection"]>;
 const bytes = (text: string) => new TextEncoder().encode(text);
 const base64 = (text: string) => Buffer.from(text).toString("base64");
+const units = (text: string, write: (unit: string) => string) =>
+  Array.from({ length: text.length }, (_, at) => write(text.charCodeAt(at).toString(16).padStart(4, "0"))).join("");
+const escaped = (text: string) => Array.from(bytes(text), (byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+const numbered = (text: string, form: (point: number) => string) =>
+  Array.from(text, (one) => form(one.codePointAt(0)!)).join("");
 const ascii = (text: string) => [...text].every((one) => one >= " " && one <= "~");
 
 /** How a secret may be written in a text. */
@@ -36,6 +41,22 @@ const forms: Readonly<Record<string, (secret: string) => string>> = {
   "in a URL": (secret) => `see http://a/?x=${encodeURIComponent(secret)}&y=1 there`,
   "in HTML": (secret) =>
     `<i>${secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;").replaceAll("'", "&#39;")}</i>`,
+  "in HTML as numbers": (secret) => `<i>${numbered(secret, (point) => `&#${point};`)}</i>`,
+  "in HTML as numbers of base 16": (secret) => `<i>${numbered(secret, (point) => `&#x${point.toString(16)};`)}</i>`,
+  "in HTML with one number": (secret) => `<i>&#${secret.codePointAt(0)};${[...secret].slice(1).join("")}</i>`,
+  "in JSON of ASCII, in a text": (secret) =>
+    `{"b": "${JSON.stringify(secret)
+      .slice(1, -1)
+      .replace(/[^ -~]/g, (one) => units(one, (unit) => `\\u${unit}`))}"} x`,
+  "in JSON, every character escaped, in a text": (secret) => `{"b": "${units(secret, (unit) => `\\u${unit}`)}"} x`,
+  "in JSON, every character escaped twice": (secret) =>
+    `it is "${units(secret, (unit) => `\\\\u${unit.toUpperCase()}`)}"`,
+  "in a URL, every byte escaped": (secret) => `see http://a/?x=${escaped(secret)} there`,
+  "in a URL in a URL": (secret) => `see http://a/?x=${encodeURIComponent(encodeURIComponent(secret))}&y=1 there`,
+  "with accents of their own": (secret) => `before ${secret.normalize("NFD")} after`,
+  "behind the name of a variable": (secret) => `DB_PASSWORD=${secret}`,
+  "behind a flag, in quotes": (secret) => `sshpass -p '${secret}' ssh host`,
+  "behind a name in YAML": (secret) => `db:\n  passwd: ${secret}\n`,
   "in base64": (secret) => `x ${base64(secret)} y`,
   "in base64 of more": (secret) => `x ${base64(`user:${secret}`)} y`,
   "in hexadecimal digits": (secret) => `x ${Buffer.from(secret).toString("hex")} y`,
@@ -62,6 +83,14 @@ const places: Readonly<Record<string, (seen: Seen, text: string) => void>> = {
     seen.response(200, [["Content-Type", "text/event-stream"]]);
     seen.body("server", bytes(`event: ${text}\nid: ${text}\ndata: 1\n\n`));
     seen.end("server");
+  },
+  "a body that is lost before its last characters": (seen, text) => {
+    seen.request("POST", "/", []);
+    seen.body("client", bytes(`${text.trimEnd()}`).slice(0, -1));
+    seen.error("client", "lost");
+  },
+  "frames that repeat all that came so far": (seen, text) => {
+    for (let at = 3; at < text.length + 3; at += 3) seen.frame("server", JSON.stringify({ text: text.slice(0, at) }));
   },
   "a close": (seen, text) => seen.close("server", 1008, text.slice(0, 100)),
   "an error": (seen, text) => seen.error("server", text),
@@ -96,7 +125,7 @@ describe.each(Object.entries(places))("a secret that the caller gives is in no l
       put(recorder.connection(), write(secret));
       recorder.flush();
       const all = lines.slice(1).map(said).join("\n");
-      const shown = where.startsWith("frames")
+      const shown = where.startsWith("frames of")
         ? lines
             .slice(1)
             .map((line) => (JSON.parse(JSON.parse(line).text) as { text: string }).text)
@@ -104,10 +133,16 @@ describe.each(Object.entries(places))("a secret that the caller gives is in no l
         : all;
       const inJson = JSON.stringify(secret).slice(1, -1);
       const twice = JSON.stringify(inJson).slice(1, -1);
+      const written = write(secret);
+      const core = written.slice(written.indexOf(" ") + 1).split(/ (?:after|y|there|x)$/)[0]!;
       for (const form of [secret, inJson, twice, encodeURIComponent(secret), Buffer.from(secret).toString("hex")]) {
         expect(shown, what).not.toContain(form);
         expect(all, what).not.toContain(form);
       }
+      if (written.includes(" ") && core.length > 12) expect(shown, what).not.toContain(core);
+      // Nor a part of it, which a name may have told.
+      const part = 7;
+      for (let at = 0; at + part <= secret.length; at++) expect(shown, what).not.toContain(secret.slice(at, at + part));
     }
   });
 });

@@ -29,6 +29,7 @@ describe("a call of the page", () => {
     [{ name: "say", parameters: { ship: "" } }, "ship is empty, and it is a part of the path /say/{ship}"],
     [{ name: "say" }, "ship is empty, and it is a part of the path /say/{ship}"],
     [{ name: "none" }, "there is no operation or channel none"],
+    [{ name: "constructor" }, "there is no operation or channel constructor"],
     [{ parameters: {} }, "name an operation and its parameters"],
     [{ name: "say", parameters: "x" }, "name an operation and its parameters"],
   ])("%j is refused: %s", (call, message) => {

@@ -214,6 +214,7 @@ describe("what the page sends", () => {
       broken: { message: expect.stringContaining("text"), at: ["/text"] },
     });
     expect(await post("/api/call", call)).toEqual({ broken: expect.anything() });
+    expect(await post("/api/edits", { log: "live", n: 1e9 })).toEqual({ error: "this entry is no longer held" });
     expect(await post("/api/call", { ...call, force: true, times: 2 })).toEqual({});
     const seen = await rows((all) => all.filter(({ kind }) => kind === "end").length === 2);
     expect(seen.filter(({ kind, text }) => kind === "body" && text === '{"text":42}')).toHaveLength(2);

@@ -61,9 +61,9 @@ test("the chosen changes are applied once, undone, and may be applied again", as
   await review.view();
   const text = () => readFile(join(root, "a.txt"), "utf8");
   expect(await review.undo()).toEqual({ ok: false, text: "There is nothing to undo." });
-  expect(await review.apply([])).toMatchObject({ ok: true });
+  expect(await review.apply([])).toEqual({ ok: false, text: "Choose a change to apply." });
+  expect(await review.apply(["0:0:0", "nope"])).toEqual({ ok: false, text: "There is no change nope." });
   expect(await text()).toBe("one\ntwo\n");
-  await review.undo();
   for (let time = 0; time < 2; time++) {
     expect(await review.apply(["0:0:0"])).toEqual({ ok: true, text: "Applied: a.txt" });
     expect(await text()).toBe("1\ntwo\n");
@@ -85,6 +85,18 @@ test("what was applied is shown as it was before it, until it is undone", async 
   await review.undo();
   expect(review.isAppliedTo([{ text: one }])).toBe(false);
   expect(await review.view()).toEqual(before);
+});
+
+test("what was applied and cannot be undone, because its file has changed since, is looked at anew", async () => {
+  const root = await folder();
+  const review = new Review("x", [{ text: one }], root);
+  await review.view();
+  await review.apply(["0:0:0"]);
+  await writeFile(join(root, "a.txt"), "1\ntwo\nthree\n");
+  expect(await review.undo()).toMatchObject({ ok: false, text: expect.stringContaining("a.txt") });
+  expect(review.isAppliedTo([{ text: one }])).toBe(false);
+  await writeFile(join(root, "a.txt"), "1\ntwo\n");
+  expect(await review.undo()).toMatchObject({ ok: true });
 });
 
 test("nothing is applied without a folder, with a secret that was left out, or to a file that has changed", async () => {

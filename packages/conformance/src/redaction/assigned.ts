@@ -100,7 +100,8 @@ function isClosing(text: string, at: number, between: string, from: number): boo
 const SCHEMA = /^\{\s{0,40}\\{0,7}"(?:type|\$ref|\$?id|description|title|allOf|anyOf|oneOf)\\{0,7}"\s{0,3}:/;
 
 function kindIn(name: string, between: string, kindOf: KindOf, isFlag: boolean): NameKind {
-  const isKnown = (bare(name) === "pwd" && between === "=") || (isFlag && /(?:^|[-_])token$/i.test(name));
+  const isKnown =
+    (bare(name) === "pwd" && name !== "PWD" && between === "=") || (isFlag && /(?:^|[-_])token$/i.test(name));
   return isKnown ? "secret" : kindOf(name);
 }
 

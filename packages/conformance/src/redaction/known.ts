@@ -15,6 +15,11 @@ export class Known {
   /** The length of the longest text so far. */
   #longest = 0;
 
+  /** How many beginnings they have. */
+  get size(): number {
+    return this.#byHead.size;
+  }
+
   add(text: string, instead: string): void {
     if (text.length < SHORTEST) return;
     const head = text.slice(0, SHORTEST);
@@ -39,16 +44,6 @@ export class Known {
       this.#byHead.delete(head);
       this.#count(head, -1);
     }
-  }
-
-  replace(text: string): string {
-    let replaced = "";
-    let from = 0;
-    for (const found of this.find(text)) {
-      replaced += text.slice(from, found.from) + found.instead;
-      from = found.to;
-    }
-    return from === 0 ? text : replaced + text.slice(from);
   }
 
   /** The places of these texts, from left to right. */

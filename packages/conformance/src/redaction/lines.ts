@@ -7,20 +7,26 @@ import type { Span } from "./span.js";
 
 /** A name of a secret, as a word or at a word's end. */
 const NAME = new RegExp(
-  "(?:password|passwd|passphrase|passcode|(?<![a-z])(?:pwd|psk)|secret|credential|(?<=[-_.]|require|master|admin|user|root|db)pass" +
-    "|(?<=[\"'`])pass(?=\\\\{0,7}[\"'`])|(?:api|access|private|auth|signing|encryption|master|license|account)[-_ ]?key" +
+  "(?:password|passwd|pass[ -]?phrase|passcode|(?<![a-z])(?:pwd|psk)|secret|credential|(?<=[-_.]|require|master|admin|user|root|db)pass" +
+    "|(?<=[\"'`])pass(?=\\\\{0,7}[\"'`])|(?:pass|pw)(?=\\s{0,3}[:=]\\s{0,3}\\\\{0,7}[\"'`])|basic_?auth|get_?connection|\\bPDO\\(|mysqli|DBI->connect|USERPWD|\\.(?:begin|login)\\(|pgp_sym|masterauth|(?:api|access|private|auth|signing|encryption|master|license|account)[-_ ]?key" +
     `|(?:auth|access|bearer|refresh|session|api|client)[-_ ]?token|${LATIN}|${OTHERS})(?!ar|io|iv|less|ed|ing)`,
   "gi",
 );
 /** Is faster than the first, which most texts do not match. */
-const HINT = new RegExp(`pass|pwd|psk|secret|credential|key|token|${LATIN}|${OTHERS}`, "i");
+const HINT = new RegExp(
+  `pass|pwd|pw|psk|secret|credential|key|token|auth|connect|PDO|mysqli|begin|login|pgp_|${LATIN}|${OTHERS}`,
+  "i",
+);
+
+const CLOSING: Readonly<Record<string, string>> = { "「": "」", "『": "』", "«": "»", "“": "”", "‘": "’", "„": "“" };
 
 /** The most characters behind a name in which its value is searched for. */
 const MOST = 200;
 const END = /[\r\n]|\\{1,7}[nr](?![a-z])/;
 const WORD = /[^\s"'`,;(){}[\]<>|\u2018-\u201f\u3001-\u3011\uff08\uff09\uff0c\uff1a\uff1b«»]+/g;
 /** What is asked for, or shown, at the end of a line. */
-const ANSWER = /^(?:\s+(?:for|of|to|is)\s[^:\n]{1,100}|\s?\([^)\n]{1,60}\))?\s?[:：]\s{0,3}([^\s"'`\\]{4,})\s*$/;
+const ANSWER =
+  /^(?:\s+(?:for|of|to|is)\s(?:'[^'\n]{1,100}'|[^:\n]{1,100})|(?:\s\p{L}{1,20}){1,3}|\s?\([^)\n]{1,60}\))?\s?[:：]\*{0,2}\s{0,3}([^\s"'`\\]{4,})\s*$/u;
 
 /** Adds the literals behind a name that look chosen, and the words that no program and no sentence has. In joined texts the end of a line may be that of a message. */
 export function linesIn(text: string, kindOf: KindOf, found: Span[], isWhole: boolean): void {
@@ -38,11 +44,13 @@ export function linesIn(text: string, kindOf: KindOf, found: Span[], isWhole: bo
 
 function* literalsIn(line: string, kindOf: KindOf): Iterable<Span> {
   // A quote may close what another opens, so each is tried.
-  for (const { index, 0: quote } of line.matchAll(/["'`]/g)) {
-    const to = line.indexOf(quote, index + 1);
+  for (const { index, 0: quote } of line.matchAll(/["'`「『«“‘„]/g)) {
+    const to = line.indexOf(CLOSING[quote] ?? quote, index + 1);
     if (to < 0) continue;
-    const value = line.slice(index + 1, to).replace(/\\+$/, "");
-    if (isChosen(value) && kindOf(value) === "plain") yield { from: index + 1, to: index + 1 + value.length };
+    const inner = line.slice(index + 1, to).replace(/\\+$/, "");
+    const value = inner.trim();
+    const from = index + 1 + inner.indexOf(value);
+    if (isChosen(value) && kindOf(value) === "plain") yield { from, to: from + value.length };
   }
 }
 

@@ -101,6 +101,8 @@ export function kindsWith(own: readonly string[]): KindOf {
 }
 
 function kindOf(name: string): NameKind {
+  // The folder that a shell is in.
+  if (/^(?:OLD)?PWD$/.test(name)) return "plain";
   if (VARIABLE.test(name) || FOREIGN.test(name)) return "secret";
   if (OTHER.test(name)) return "plain";
   const words = wordsOf(name);

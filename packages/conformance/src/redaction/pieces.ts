@@ -63,7 +63,7 @@ export class Pieces {
   /** `settle` is called with the message's text without its secrets: now, by a later message, or by `settle`. `of` is what it belongs to. */
   add(text: string, settle: (clean: string) => void, of = ""): void {
     const object = jsonIn(text);
-    const clean = this.#redactor.text(text, object);
+    const clean = this.#redactor.piece(text, object);
     const json = this.#isPlain && text.length <= SHORT ? undefined : (object ?? stringIn(text));
     if (json === undefined) this.#isPlain = true;
     const waiting: Waiting = { text, json, clean, settle, open: 1, cuts: new Map() };
@@ -86,6 +86,7 @@ export class Pieces {
 
   #settle(run: Run): void {
     this.#search(run);
+    this.#cutBeginning(run);
     for (const { waiting } of run.parts.splice(0)) this.#release(waiting);
   }
 
@@ -107,6 +108,8 @@ export class Pieces {
   #join(run: Run, value: string, waiting: Waiting): void {
     // A tag or an id, and no piece of a text.
     const isSame = value === run.last && value.length > 2;
+    // A text that repeats all that came so far begins anew.
+    if (!isSame && run.last.length > 2 && value.startsWith(run.last)) this.#cutBeginning(run);
     run.last = value;
     if (isSame || value === "") return;
     const from = run.text.length;
@@ -127,6 +130,12 @@ export class Pieces {
     this.#trim(run, keep);
   }
 
+  /** Cuts off the beginning of a secret that was seen at the end of the text so far: its rest does not follow. */
+  #cutBeginning(run: Run): void {
+    const from = this.#redactor.begun(run.text);
+    if (from < run.text.length) this.#mark(run, [{ from, to: run.text.length }]);
+  }
+
   #begin(key: string, place: string, isId: boolean, of?: string): Run {
     const run: Run = { place, isId, of, isMixed: false, text: "", parts: [], last: "" };
     if (this.#runs.size >= MOST_RUNS) {
@@ -143,7 +152,7 @@ export class Pieces {
    * by what follows it, such as the host of a URL.
    */
   #search(run: Run): void {
-    const { text, parts, place, isId } = run;
+    const { text, parts, isId } = run;
     // What one message has is found in it.
     if (parts.length < 2 && parts[0]?.from === 0) return;
     const found = merged(this.#redactor.find(text)).filter((span) => this.#isOne(run, span));
@@ -152,8 +161,12 @@ export class Pieces {
     const again = found.length === 0 ? [] : this.#redactor.again(text).filter((span) => this.#isOne(run, span));
     const known = [...found, ...again];
     const random = isId ? [] : randomIn(text, []).filter((span) => this.#isOne(run, span));
+    this.#mark(run, [...known, ...random]);
+  }
+
+  #mark({ parts, place }: Run, spans: readonly Span[]): void {
     let first = 0;
-    for (const span of merged([...known, ...random])) {
+    for (const span of merged(spans)) {
       while (first < parts.length && parts[first]!.to <= span.from) first++;
       for (let at = first; at < parts.length && parts[at]!.from < span.to; at++) {
         const { waiting, from, to } = parts[at]!;
@@ -190,7 +203,7 @@ export class Pieces {
     if (--waiting.open > 0) return;
     // A secret may have been found since it came.
     waiting.settle(
-      waiting.cuts.size === 0 ? this.#redactor.known(waiting.clean) : this.#redactor.text(this.#cut(waiting)),
+      waiting.cuts.size === 0 ? this.#redactor.known(waiting.clean) : this.#redactor.piece(this.#cut(waiting)),
     );
   }
 

@@ -48,7 +48,8 @@ export class Placeholders {
     if (this.#given.has(secret)) return;
     const placeholder = `__redacted_${++this.#count}__`;
     this.#given.set(secret, placeholder);
-    for (const form of formsOf(secret)) this.known.add(form, placeholder);
+    for (const one of new Set([secret, secret.normalize("NFC"), secret.normalize("NFD")]))
+      for (const form of formsOf(one)) this.known.add(form, placeholder);
   }
 
   /** The placeholder of a random word. Elsewhere it may be an id, so it is not searched for. */
@@ -74,7 +75,7 @@ export class Placeholders {
   }
 }
 
-/** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in HTML, in hexadecimal digits, in base64, also of a longer text. */
+/** The encodings of a secret in a text: plain, in a URL, in JSON, in JSON within JSON, in hexadecimal digits, in base64, also of a longer text. */
 function formsOf(secret: string): Set<string> {
   const json = JSON.stringify(secret).slice(1, -1);
   // The end of a sentence may have been read as a part of the secret.
@@ -92,7 +93,6 @@ function formsOf(secret: string): Set<string> {
     url.replace(/[!'()*~]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`),
     json,
     JSON.stringify(json).slice(1, -1),
-    ...["&#39;", "&#x27;", "&apos;"].map((quote) => htmlOf(secret, quote)),
     hex,
     hex.toUpperCase(),
     // In bytes that are no UTF-8, each is read as a character.
@@ -100,14 +100,6 @@ function formsOf(secret: string): Set<string> {
     ...base64.flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]),
   ]);
 }
-
-const htmlOf = (text: string, quote: string) =>
-  text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("'", quote);
 
 /** The shortest base64 that is searched for, in characters. */
 const SHORTEST_BASE64 = 10;

@@ -22,8 +22,9 @@ import {
 import { Placeholders } from "./placeholders.js";
 import { randomIn } from "./random.js";
 import { cleanPath, secretPaths } from "./routes.js";
-import { merged, replaced, type Span } from "./span.js";
+import { merged, overlaps, replaced, type Span } from "./span.js";
 import { secretsIn } from "./text.js";
+import { findIn, replaceIn, unfinishedIn } from "./views.js";
 
 export interface RedactOptions {
   /**
@@ -40,6 +41,9 @@ export interface RedactOptions {
 
 /** The most headers that are kept as harmless. */
 const MOST_HEADERS = 500;
+
+/** The fewest characters of a beginning of a secret that is left out where the rest does not follow. */
+const LEAST_BEGINNING = 6;
 
 /** How often a text is read as one that is escaped in another. */
 const MOST_ESCAPES = 5;
@@ -110,8 +114,16 @@ export class Redactor {
     return this.id(query === undefined ? clean : `${clean}?${this.#pairs(query)}`);
   }
 
-  /** A body or message: properties of JSON, fields of a form, and then as `scrub`. `json` is what `jsonIn` reads in it. */
+  /** A body or message: properties of JSON, fields of a form, and then as `scrub`. One that was cut may end within a secret. */
   text(text: string, json = jsonIn(text)): string {
+    const to = json === undefined ? this.begun(text) : text.length;
+    return to === text.length
+      ? this.piece(text, json)
+      : this.piece(text.slice(0, to)) + this.replacePiece(text.slice(to));
+  }
+
+  /** As `text`, of what another message may go on with. `json` is what `jsonIn` reads in it. */
+  piece(text: string, json = jsonIn(text)): string {
     if (json !== undefined) return this.#seen(this.#cleaned(text, json));
     if (/^[\w.%+[\]-]+=[^\s{}"<>&]*(?:&[^\s{}"<>&=]+=[^\s{}"<>&]*)*$/.test(text)) return this.scrub(this.#pairs(text));
     return this.scrub(/^--\S/.test(text) ? this.#parts(text) : text);
@@ -132,18 +144,18 @@ export class Redactor {
     const patterns = this.#patterns.flatMap((pattern) =>
       [...text.matchAll(pattern)].map(({ index, 0: found }) => ({ from: index, to: index + found.length })),
     );
-    const own = [...secretsIn(text, this.#kindOf, false), ...patterns, ...this.#placeholders.known.find(text)];
+    const own = [...secretsIn(text, this.#kindOf, false), ...patterns, ...this.again(text)];
     return [...own, ...this.#escapedIn(text)].filter(({ from, to }) => to > from);
   }
 
   /** The places of the secrets that were seen before. */
   again(text: string): Span[] {
-    return this.#placeholders.known.find(text);
+    return findIn(this.#placeholders.known, text);
   }
 
   /** A text without the secrets that were seen before. */
   known(text: string): string {
-    return this.#placeholders.known.replace(text);
+    return replaceIn(this.#placeholders.known, text);
   }
 
   /** What names say of values, as this redactor judges them. */
@@ -158,19 +170,29 @@ export class Redactor {
 
   /** The position from which the end of a text begins a secret that was seen; the text's length if it begins none. */
   unfinished(text: string): number {
-    return this.#placeholders.known.unfinished(text);
+    return unfinishedIn(this.#placeholders.known, text);
+  }
+
+  /** As `unfinished`, where enough of the secret is there to tell it from other words. */
+  begun(text: string): number {
+    const from = this.unfinished(text);
+    return text.length - from < LEAST_BEGINNING ? text.length : from;
   }
 
   #forms(text: string, isId: boolean): string {
     const plain = this.#unpacked(this.#unescaped(text));
-    const found = secretsIn(plain, this.#kindOf);
+    const named = secretsIn(plain, this.#kindOf);
+    // A name tells only the first word of a passphrase: what is known may go on behind it.
+    const known = named.length === 0 ? [] : findIn(this.#placeholders.known, plain).filter(overlaps(named));
+    const found = [...named, ...known];
     const spans = merged(found);
-    const named = replaced(plain, spans, (secret) => this.replace(secret));
+    const instead = new Map(known.map((one) => [plain.slice(one.from, one.to), one.instead]));
+    const clean = replaced(plain, spans, (secret) => instead.get(secret) ?? this.replace(secret));
     // Of those that overlap, the inner one may be the secret, and the other have a quote or a bracket too.
     if (spans.length < found.length) for (const { from, to } of found) this.replace(plain.slice(from, to));
-    if (isId || randomIn(named, []).length === 0) return named;
+    if (isId || randomIn(clean, []).length === 0) return clean;
     // A part of a random word may be a secret that was seen, whose placeholder says so.
-    const seen = this.#placeholders.known.replace(named);
+    const seen = this.known(clean);
     return replaced(seen, randomIn(seen, []), (word) => this.#placeholders.ofRandom(word));
   }
 
@@ -237,10 +259,10 @@ export class Redactor {
     let clean = text;
     for (const pattern of this.#patterns)
       clean = clean.replace(pattern, (found) => (found === "" ? "" : this.replace(found)));
-    clean = this.#placeholders.known.replace(clean);
+    clean = this.known(clean);
     if (!/\\(?:\/|u[0-9a-f]{4})/i.test(clean)) return clean;
     const plain = withoutNeedlessEscapes(clean);
-    const again = this.#placeholders.known.replace(plain);
+    const again = this.known(plain);
     return again === plain ? clean : again;
   }
 

@@ -16,6 +16,10 @@ export function merged(spans: readonly Span[]): Span[] {
   return all;
 }
 
+/** Whether a part has characters in common with one of these. */
+export const overlaps = (spans: readonly Span[]) => (one: Span) =>
+  spans.some(({ from, to }) => from < one.to && one.from < to);
+
 /** A text with its parts changed. */
 export function replaced(text: string, parts: readonly Span[], change: (part: string) => string): string {
   if (parts.length === 0) return text;

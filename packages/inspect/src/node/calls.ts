@@ -42,7 +42,7 @@ export class Caller {
 
   /** What is wrong with a message of the client on a channel. */
   checkFrame(channel: string, text: string): Broken | undefined {
-    if (!this.#talk.contract.channels[channel]) throw new BadRequest(`there is no channel ${channel}`);
+    if (!own(this.#talk.contract.channels, channel)) throw new BadRequest(`there is no channel ${channel}`);
     return broken(() => {
       const read = this.#talk.codec(channel, "client").decode({ data: text });
       if ("unknown" in read) throw new BadRequest("the contract has no such message");
@@ -84,8 +84,8 @@ export class Caller {
   }
 
   #request({ name, parameters, body }: PageCall) {
-    const operation = this.#talk.contract.operations[name];
-    const call = operation ?? this.#talk.contract.channels[name];
+    const operation = own(this.#talk.contract.operations, name);
+    const call = operation ?? own(this.#talk.contract.channels, name);
     if (!call) throw new BadRequest(`there is no operation or channel ${name}`);
     const headers: Record<string, string> = { ...this.#headers };
     const query = new URLSearchParams();
@@ -108,6 +108,11 @@ export class Caller {
       headers,
     };
   }
+}
+
+/** What has a name that the page chose, such as `constructor`. */
+function own<T>(all: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(all, name) ? all[name] : undefined;
 }
 
 async function drain(response: Response): Promise<void> {

@@ -19,6 +19,7 @@ export class Review {
   /** As the files were when it was last held against them. */
   #shown: ReviewView | undefined;
   readonly #texts: string;
+  #isStuck = false;
 
   constructor(id: string, texts: readonly EditText[], root?: string) {
     this.id = id;
@@ -36,9 +37,9 @@ export class Review {
     return this.#patches.length === 0;
   }
 
-  /** Whether it is of these texts, and was applied: it can be undone. */
+  /** Whether it is of these texts, and was applied: it can be undone, as far as it is known. */
   isAppliedTo(texts: readonly EditText[]): boolean {
-    return this.#written !== undefined && this.#texts === JSON.stringify(texts);
+    return this.#written !== undefined && !this.#isStuck && this.#texts === JSON.stringify(texts);
   }
 
   /** Holds each change against the files as they are now; of what was applied, as they were before it. */
@@ -69,6 +70,10 @@ export class Review {
     const root = this.#root;
     if (root === undefined) return { ok: false, text: "There is no folder to apply them to." };
     if (this.#written) return { ok: false, text: "Undo what was applied first." };
+    const known = this.#patches.flatMap(({ files }, p) => files.flatMap((file, f) => idsOf(file, `${p}:${f}`)));
+    const unknown = ids.find((id) => !known.includes(id));
+    if (unknown !== undefined) return { ok: false, text: `There is no change ${unknown}.` };
+    if (ids.length === 0) return { ok: false, text: "Choose a change to apply." };
     const chosen = this.#patches.map((patch, p) => ({
       files: patch.files.flatMap((file, f) => chosenOf(file, `${p}:${f}`, ids)),
     }));
@@ -84,6 +89,8 @@ export class Review {
   async undo(): Promise<ReviewAnswer> {
     if (!this.#written || this.#root === undefined) return { ok: false, text: "There is nothing to undo." };
     const result = await undo(this.#written.files, { root: this.#root });
+    // Somebody has changed a file since: the texts may be looked at anew.
+    this.#isStuck = !result.ok;
     if (!result.ok) return { ok: false, text: result.conflicts.map(({ message }) => message).join("\n") };
     this.#written = undefined;
     return { ok: true, text: `Undone: ${result.files.map(({ path }) => path).join(", ")}` };
@@ -136,6 +143,10 @@ export class Review {
     const paths = patches.flatMap(({ files }) => files.flatMap(({ before, after }) => [before, after]));
     return Object.fromEntries(Object.entries(this.#hashes).filter(([path]) => paths.includes(path)));
   }
+}
+
+function idsOf({ hunks }: FilePatch, id: string): string[] {
+  return hunks.length === 0 ? [`${id}:`] : hunks.map((_, h) => `${id}:${h}`);
 }
 
 function chosenOf(file: FilePatch, id: string, ids: readonly string[]): readonly FilePatch[] {

@@ -141,6 +141,7 @@ function reviewRoutes({ root }: Inspected, logAt: (id: unknown) => Log, posted: 
     "POST /api/edits": posted(async ({ log, n, connection }) => {
       const own = logAt(log);
       const entry = own.entry(Number(n));
+      if (!entry && !own.row(Number(n))) throw new BadRequest("this entry is no longer held");
       const call = own.row(Number(n))?.call;
       const whole = connection !== undefined && call !== undefined;
       const texts = whole
