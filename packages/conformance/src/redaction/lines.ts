@@ -5,13 +5,25 @@ import { isCode, isElse, mayBeSecret } from "./looks.js";
 import type { KindOf } from "./names.js";
 import type { Span } from "./span.js";
 
-/** A name of a secret, as a word or at a word's end. */
-const NAME = new RegExp(
-  "(?:password|passwd|pass[ -]?phrase|passcode|(?<![a-z])(?:pwd|psk)|secret|credential|(?<=[-_.]|require|master|admin|user|root|db)pass" +
-    "|(?<=[\"'`])pass(?=\\\\{0,7}[\"'`])|(?:pass|pw)(?=\\s{0,3}[:=]\\s{0,3}\\\\{0,7}[\"'`])|basic_?auth|get_?connection|\\bPDO\\(|mysqli|DBI->connect|USERPWD|\\.(?:begin|login)\\(|pgp_sym|masterauth|(?:api|access|private|auth|signing|encryption|master|license|account)[-_ ]?key" +
-    `|(?:auth|access|bearer|refresh|session|api|client)[-_ ]?token|${LATIN}|${OTHERS})(?!ar|io|iv|less|ed|ing)`,
-  "gi",
-);
+const QUOTE = "\\\\{0,7}[\"'`]";
+
+/** Names of secrets, as a word or at a word's end. */
+const NAMES = [
+  ...["password", "passwd", "pass[ -]?phrase", "passcode", "secret", "credential", "(?<![a-z])(?:pwd|psk)"],
+  "(?<=[-_.]|require|master|admin|user|root|db)pass",
+  `(?<=["'\`])pass(?=${QUOTE})`,
+  `(?:pass|pw)(?=\\s{0,3}[:=]\\s{0,3}${QUOTE})`,
+  "(?:api|access|private|auth|signing|encryption|master|license|account)[-_ ]?key",
+  "(?:auth|access|bearer|refresh|session|api|client)[-_ ]?token",
+  LATIN,
+  OTHERS,
+];
+/** Calls and options with a password among their values. */
+const CALLS = [
+  ...["basic_?auth", "get_?connection", "\\bPDO\\(", "mysqli", "DBI->connect", "USERPWD", "\\.(?:begin|login)\\("],
+  ...["pgp_sym", "masterauth"],
+];
+const NAME = new RegExp(`(?:${[...NAMES, ...CALLS].join("|")})(?!ar|io|iv|less|ed|ing)`, "gi");
 /** Is faster than the first, which most texts do not match. */
 const HINT = new RegExp(
   `pass|pwd|pw|psk|secret|credential|key|token|auth|connect|PDO|mysqli|begin|login|pgp_|${LATIN}|${OTHERS}`,

@@ -2,7 +2,7 @@ import type { Contract } from "@parlance/contract";
 import type { Entry, HeaderList } from "../recording.js";
 import { encodeAs, packedIn } from "./base64.js";
 import { credentialsIn } from "./credentials.js";
-import { encodingOf, packedAs } from "./encoding.js";
+import { Entries } from "./entries.js";
 import { cleanHeader, isStructured } from "./headers.js";
 import { cleanJson } from "./json.js";
 import { SHORTEST } from "./known.js";
@@ -57,8 +57,7 @@ export class Redactor {
   readonly #patterns: readonly RegExp[];
   readonly #given: number;
   readonly #placeholders = new Placeholders(() => this.#harmless.clear());
-  /** Of bodies that are not read yet, by side and connection. */
-  readonly #encodings = new Map<string, string>();
+  readonly #entries = new Entries(this);
   /** Headers without a secret. A new secret empties it. */
   readonly #harmless = new Set<string>();
   /** How many texts the one that is read is escaped in. */
@@ -268,46 +267,7 @@ export class Redactor {
 
   /** A line of a recording that somebody else may have made. Call it for each line, because the headers name the encoding of a body. */
   entry(entry: Entry): Entry {
-    const side = `${entry.from} ${entry.c}`;
-    if (entry.kind === "request" || entry.kind === "response") {
-      const encoding = encodingOf(entry.headers);
-      if (encoding === undefined) this.#encodings.delete(side);
-      else this.#encodings.set(side, encoding);
-    }
-    if (entry.kind === "request")
-      return { ...entry, target: this.target(entry.target), headers: this.headers(entry.headers) };
-    if (entry.kind === "response") return { ...entry, headers: this.headers(entry.headers) };
-    if (entry.kind === "body" || entry.kind === "frame") {
-      const left = this.#leftOut(entry, entry.kind === "body" ? this.#encodings.get(side) : undefined);
-      if (entry.kind === "body") this.#encodings.delete(side);
-      if (left) return left;
-    }
-    if (entry.kind === "close") return { ...entry, reason: this.scrub(entry.reason) };
-    if (entry.kind === "error") return { ...entry, text: this.scrub(entry.text) };
-    if (!("text" in entry || "base64" in entry)) return entry;
-    const text = entry.text === undefined ? undefined : this.text(entry.text);
-    const base64 = entry.base64 === undefined ? undefined : btoa(this.text(atob(entry.base64)));
-    const clean = { ...entry, ...(text !== undefined && { text }), ...(base64 !== undefined && { base64 }) };
-    if (clean.kind !== "event") return clean;
-    const { raw, ...event } = clean;
-    return {
-      ...event,
-      ...(event.event !== undefined && { event: this.id(event.event) }),
-      ...(event.id !== undefined && { id: this.id(event.id) }),
-      // The block has the text: what was replaced in one is in the other.
-      ...(raw !== undefined && text === entry.text && { raw: this.scrub(raw) }),
-    };
-  }
-
-  /** A body without its text, if no secret can be found in it. */
-  #leftOut(
-    { text, base64, ...entry }: Extract<Entry, { kind: "body" | "frame" }>,
-    named: string | undefined,
-  ): Entry | undefined {
-    if (base64 === undefined && (text === undefined || named === undefined)) return undefined;
-    const size = base64 === undefined ? text!.length : Math.floor((base64.length * 3) / 4);
-    const encoding = named ?? packedAs(Uint8Array.from(atob(base64!.slice(0, 16)), (one) => one.charCodeAt(0)));
-    return encoding === undefined ? undefined : { ...entry, size, encoding };
+    return this.#entries.clean(entry);
   }
 
   #header(name: string, value: string): string {
