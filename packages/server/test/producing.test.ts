@@ -38,6 +38,15 @@ describe("A stream", () => {
     expect([left, production.headersDue]).toEqual([true, false]);
   });
 
+  test("has what its app's profile adds to a message", async () => {
+    const { got } = await read({ handler: words, profiles: { own: { done: { over: true } } } });
+    expect(got).toEqual([
+      block("text", { text: "one" }),
+      block("text", { text: "two" }),
+      block("done", { full_response: "", over: true }),
+    ]);
+  });
+
   test("has ids from 1 where they are asked for", async () => {
     const { got } = await read({ handler: words }, (seq) => `e-${seq}`);
     expect(got.map((text) => /^id: (.*)$/m.exec(text)?.[1])).toEqual(["e-1", "e-2", "e-3"]);

@@ -1,6 +1,6 @@
 import type { Stream } from "@parlance/contract";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
-import type { Refusal } from "@parlance/wire";
+import type { AnyContract, Refusal } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { expect, onTestFinished } from "vitest";
 import type { Context } from "../src/call.js";
@@ -18,10 +18,12 @@ export interface Making {
   /** What the contract says of the stream. */
   readonly stream?: Partial<Stream>;
   readonly message?: (type: string) => Refusal | undefined;
+  /** What the app's profile adds to a message. */
+  readonly profiles?: AnyContract["profiles"];
 }
 
 /** A stream of a handler that a test is, with limits of half a second for the handler and a second for a heartbeat. */
-export function making({ handler, stream = {}, message = () => undefined }: Making) {
+export function making({ handler, stream = {}, message = () => undefined, profiles }: Making) {
   const root = Scope.open((error) => {
     throw error;
   });
@@ -31,10 +33,14 @@ export function making({ handler, stream = {}, message = () => undefined }: Maki
   const plain = foldGateway as unknown as Context["contract"];
   const { send } = plain.operations;
   const described = { ...send!.answer.stream!, ...stream };
-  const contract = { ...plain, operations: { send: { ...send!, answer: { ...send!.answer, stream: described } } } };
+  const contract = {
+    ...plain,
+    ...(profiles && { profiles }),
+    operations: { send: { ...send!, answer: { ...send!.answer, stream: described } } },
+  };
   const context = {
     contract,
-    options: {},
+    options: profiles ? { profile: "own" } : {},
     limits: { ...LIMITS, heartbeat: 1000, answerWithin: 500 },
     handlers: { send: handler },
     callbacks: {

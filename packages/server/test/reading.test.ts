@@ -21,7 +21,7 @@ function reading({
   at = 0,
   last = 0,
   state = async (): Promise<unknown> => undefined,
-  noTail = false,
+  noTail = undefined as (() => unknown) | undefined,
 } = {}) {
   const root = Scope.open(() => {});
   onTestFinished(() => root.close());
@@ -33,7 +33,7 @@ function reading({
     tail(_: string, from: number, signal: AbortSignal) {
       const one = { after: from, signal, left: false };
       tails.push(one);
-      if (noTail) return Promise.reject(new Error("async"));
+      if (noTail) return noTail();
       return {
         [Symbol.asyncIterator]: () => ({
           next: () => new Promise((resolve, reject) => void steps.push({ resolve, reject })),
@@ -246,8 +246,11 @@ describe("A reader", () => {
     }
   });
 
-  test("names the mistake of a log whose tail is an async function", async () => {
-    const { next, report } = reading({ noTail: true });
+  test.each<[what: string, noTail: () => unknown]>([
+    ["an async function", () => Promise.reject(new Error("async"))],
+    ["a function that returns nothing", () => undefined],
+  ])("names the mistake of a log whose tail is %s", async (_, noTail) => {
+    const { next, report } = reading({ noTail });
     const read = next();
     await after(0);
     expect(read.got).toMatchObject({

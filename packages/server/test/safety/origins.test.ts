@@ -1,7 +1,9 @@
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
 import { expect, test } from "vitest";
+import { preflight } from "../../src/http/origin.js";
 import { matcherOf, type Origins } from "../../src/http/origins.js";
+import type { HttpRequest } from "../../src/http/request.js";
 
 const handlers = { health: () => "OK", ready: () => "OK", listAgents: () => [], async *send() {} };
 
@@ -28,6 +30,19 @@ const cases: readonly (readonly [origins: Origins, yes: readonly string[], no: r
   [() => "yes" as never, [], ["https://a.example"]],
   [[], [], ["https://a.example", "null"]],
 ];
+
+test("a preflight is answered with the headers that every contract has, and those of this one", () => {
+  const asked = new Headers({ "Access-Control-Request-Method": "POST" });
+  const request = (method: string, headers = asked) => ({ method, headers }) as unknown as HttpRequest;
+  expect(preflight(request("OPTIONS"), ["X-Api-Key", "X-Trace"])).toEqual({
+    "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
+    "Access-Control-Allow-Headers":
+      "Authorization, Content-Type, Cache-Control, Parlance-Resume, Last-Event-ID, X-Api-Key, X-Trace",
+    "Access-Control-Max-Age": "600",
+  });
+  expect(preflight(request("OPTIONS", new Headers()), [])).toBeUndefined();
+  expect(preflight(request("POST"), [])).toBeUndefined();
+});
 
 test.each(cases)("origins %j allow the whole origin or nothing", (origins, yes, no) => {
   const allows = matcherOf(origins, () => {});
