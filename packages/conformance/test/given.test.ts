@@ -17,6 +17,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   "a text that a URL escapes": "a/b+c d%41?e=f&g",
   "a path": "/run/secrets/of-mine",
   "a variable": "$HOME/of-mine",
+  "the same characters again": "abcabcabc-dabcabcabc",
   "a beginning of another secret": "correcthorsebattery",
 };
 
@@ -96,6 +97,9 @@ const places: Readonly<Record<string, (seen: Seen, text: string) => void>> = {
   "an error": (seen, text) => seen.error("server", text),
   "frames of one character": (seen, text) => {
     for (const part of text) seen.frame("server", JSON.stringify({ type: "delta", text: part }));
+  },
+  "frames of three characters": (seen, text) => {
+    for (let at = 0; at < text.length; at += 3) seen.frame("server", JSON.stringify({ text: text.slice(at, at + 3) }));
   },
   "frames of a few characters": (seen, text) => {
     for (let at = 0; at < text.length; at += 5) seen.frame("server", JSON.stringify({ text: text.slice(at, at + 5) }));

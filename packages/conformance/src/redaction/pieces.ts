@@ -15,6 +15,10 @@ const CONTEXT = 400;
 /** The most characters of a piece of a text among those of others. */
 const SHORT = 12;
 
+/** The fewest characters of a value that is none of a text where it is repeated at once: of a type or id, and of any other. */
+const TAG = 3;
+const REPEATED = 8;
+
 /** The most properties that are followed at once. */
 const MOST_RUNS = 500;
 
@@ -74,7 +78,7 @@ export class Pieces {
       this.#runs.delete(at);
       this.#runs.set(at, run);
       if (!isIdentity(name)) this.#tell(run, owner, waiting, value);
-      this.#join(run, value, waiting);
+      this.#join(run, value, waiting, isIdentity(name) ? TAG : REPEATED);
     });
     this.#release(waiting);
   }
@@ -102,12 +106,12 @@ export class Pieces {
       run.isMixed = true;
     }
     const key = `${run.place} ${of}`;
-    this.#join(this.#runs.get(key) ?? this.#begin(key, run.place, run.isId), value, waiting);
+    this.#join(this.#runs.get(key) ?? this.#begin(key, run.place, run.isId), value, waiting, REPEATED);
   }
 
-  #join(run: Run, value: string, waiting: Waiting): void {
-    // A tag or an id, and no piece of a text.
-    const isSame = value === run.last && value.length > 2;
+  #join(run: Run, value: string, waiting: Waiting, least: number): void {
+    // A tag or an id, and no piece of a text: two short ones may be equal.
+    const isSame = value === run.last && value.length >= least;
     // A text that repeats all that came so far begins anew.
     if (!isSame && run.last.length > 2 && value.startsWith(run.last)) this.#cutBeginning(run);
     run.last = value;

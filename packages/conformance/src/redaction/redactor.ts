@@ -207,7 +207,7 @@ export class Redactor {
     if (words.length === 0) return text;
     const clean = (word: string) => {
       const { plain } = words.shift()!;
-      const found = this.#within(() => this.text(plain)) ?? plain;
+      const found = this.#within(() => this.piece(plain)) ?? plain;
       return found === plain ? word : encodeAs(word, found);
     };
     return replaced(text, [...words], clean);
@@ -238,7 +238,7 @@ export class Redactor {
         .map((part) => (part.includes("%") ? this.#word(part) : part))
         .join("/");
     const plain = decodeUrl(word);
-    const clean = this.text(plain);
+    const clean = this.piece(plain);
     return clean === plain ? word : encodeUrl(clean);
   }
 
@@ -275,7 +275,7 @@ export class Redactor {
       kindOf: this.#kindOf,
       replace: (secret) => this.replace(secret),
       target: (target) => this.target(target),
-      text: (text, of = "") => (this.#isId(of) ? this.id(text) : this.text(text)),
+      text: (text, of = "") => (this.#isId(of) ? this.id(text) : this.piece(text)),
     });
   }
 
@@ -292,7 +292,7 @@ export class Redactor {
         const kind = own === "plain" ? besideLabel(label.kind, plainName) : own;
         if (isSecret(kind, plain)) return `${name}=${this.replace(plain)}`;
         // A name within the value is found without it.
-        const clean = this.#isId(plainName) ? this.id(plain) : (this.#within(() => this.text(plain)) ?? plain);
+        const clean = this.#isId(plainName) ? this.id(plain) : (this.#within(() => this.piece(plain)) ?? plain);
         return `${name}=${clean === plain ? value : encodeUrl(clean)}`;
       })
       .join("&");
@@ -303,7 +303,7 @@ export class Redactor {
     return partsOf(text, (value, name) => {
       const kind = this.#kindOf(name);
       if (isSecret(kind, value)) return this.replace(value);
-      return this.text(value);
+      return this.piece(value);
     });
   }
 
