@@ -11,9 +11,15 @@ interface Client {
 const BYTES = "application/octet-stream";
 
 /** A client of one operation with bytes. */
-function client(declared: object, fetch: (request: Request) => Promise<Response>, options: object = {}): Client {
+function client(
+  declared: object,
+  fetch: (request: Request) => Promise<Response>,
+  options: object = {},
+  checks: object = {},
+): Client {
   const call = { method: "POST", path: "/call", transfer: true, ...declared };
-  const contract = { ...(foldGateway as unknown as AnyContract), operations: { call } } as never;
+  const plain = foldGateway as unknown as AnyContract;
+  const contract = { ...plain, operations: { call }, checks: { ...plain.checks, ...checks } } as never;
   return connect<Client>(contract, { baseUrl: "http://x", retryWaits: [], fetch, ...options });
 }
 
@@ -68,6 +74,34 @@ describe("A download", () => {
       message: expect.stringMatching(/^[\w-]+\.\w+: nothing came within 5 ms$/),
       retryable: false,
     });
+  });
+
+  test.each([
+    ["7", undefined],
+    ["many", { name: "Violation", code: "schema", protocol: "fold-gateway", side: "server", subject: "call" }],
+  ])("has the headers that the contract declares beside its bytes, checked: X-Total: %s", async (total, error) => {
+    const check = ({ "X-Total": value }: { "X-Total"?: unknown }) => typeof value === "number";
+    const declared = { ...download, answer: { ...download.answer, headers: { "X-Total": { type: "integer" } } } };
+    const fetch = async () => new Response("bytes", { headers: { "Content-Type": BYTES, "X-Total": total } });
+    const checks = { CallHeaders: Object.assign(check, { errors: null }) };
+    const called = client(declared, fetch, {}, checks).call() as unknown as Promise<{
+      headers: object;
+      body: BodyInit;
+    }>;
+    if (error) return await expect(called).rejects.toMatchObject(error);
+    const { headers, body } = await called;
+    expect([headers, await new Response(body).text()]).toEqual([{ "X-Total": 7 }, "bytes"]);
+  });
+
+  test("that is cut aborts its request with the error that its reader gets", async () => {
+    let signal: AbortSignal | undefined;
+    const found = await client(download, async (request) => {
+      signal = request.signal;
+      return answering(body([bytes.encode("x")], "cut").stream)();
+    }).call();
+    const error = await new Response(found).text().catch((error) => error);
+    expect(error).toMatchObject({ code: "ended_early" });
+    expect(signal).toMatchObject({ aborted: true, reason: error });
   });
 
   test("of something that is not bytes errors", async () => {
@@ -125,6 +159,12 @@ describe("An upload", () => {
     };
     expect(await client(upload, fetch).call({ body: make() })).toBeUndefined();
     expect(sent).toEqual(["image/png", "picture"]);
+  });
+
+  test.each(sources)("of %s that nobody answers ends after its client's time-out", async (_, make) => {
+    const never = () => new Promise<never>(() => {});
+    const failing = client(upload, never, { answerTimeout: 5 }).call({ body: make() });
+    await expect(failing).rejects.toMatchObject({ name: "Disconnected", code: "timeout" });
   });
 
   test.each(sources)("of %s is repeated with a new token only where it is no stream", async (what, make) => {
