@@ -60,6 +60,7 @@ const forms: Readonly<Record<string, (secret: string) => string>> = {
   "behind a name in YAML": (secret) => `db:\n  passwd: ${secret}\n`,
   "in base64": (secret) => `x ${base64(secret)} y`,
   "in base64 of more": (secret) => `x ${base64(`user:${secret}`)} y`,
+  "in pairs of hexadecimal digits": (secret) => `x ${Buffer.from(secret).toString("hex").match(/../g)!.join(" ")} y`,
   "in hexadecimal digits": (secret) => `x ${Buffer.from(secret).toString("hex")} y`,
 };
 

@@ -83,7 +83,9 @@ function formsOf(secret: string): Set<string> {
   const base64 = base64Of(secret);
   const url = encodeUrl(secret);
   const bytes = Array.from(new TextEncoder().encode(secret));
-  const hex = bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const pairs = bytes.map((byte) => byte.toString(16).padStart(2, "0"));
+  // As many tools show bytes.
+  const hex = ["", " ", ":"].map((between) => pairs.join(between));
   return new Set([
     secret,
     ...(bare.length < SHORTEST ? [] : [bare]),
@@ -93,8 +95,7 @@ function formsOf(secret: string): Set<string> {
     url.replace(/[!'()*~]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`),
     json,
     JSON.stringify(json).slice(1, -1),
-    hex,
-    hex.toUpperCase(),
+    ...hex.flatMap((form) => [form, form.toUpperCase()]),
     // In bytes that are no UTF-8, each is read as a character.
     bytes.map((byte) => String.fromCharCode(byte)).join(""),
     ...base64.flatMap((form) => [form, form.replaceAll("+", "-").replaceAll("/", "_")]),
