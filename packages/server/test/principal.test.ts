@@ -2,7 +2,7 @@ import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { bearer, serve } from "@parlance/server";
 import { expect, test } from "vitest";
 
-test("a handler is told who calls", async () => {
+test("a handler has the principal of its caller", async () => {
   const seen: unknown[] = [];
   const handlers = {
     health: (_: unknown, call: { readonly principal?: unknown }) => {
