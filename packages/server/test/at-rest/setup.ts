@@ -19,6 +19,8 @@ const kept = vi.hoisted(() => {
     watched: false,
     now: performance.now,
     setTimeout,
+    /** What servers of other packages put their own in place of. */
+    classes: { Request, Response, Headers, fetch },
     file: "",
   };
   const holder = globalThis as { parlanceAtRest?: typeof fresh };
@@ -52,6 +54,9 @@ if (!kept.watched) {
 // Between two files, spies are put back: one on a timer of a false clock brings that clock back. Use `vi.stubGlobal` for it.
 if (globalThis.setTimeout !== pause || clock.now !== kept.now)
   throw new Error(`${kept.file}, the file before this one, spied on a timer of a false clock`);
+const replaced = Object.entries(kept.classes).filter(([name, one]) => globalThis[name as "fetch"] !== one);
+if (replaced.length > 0)
+  throw new Error(`${kept.file}, the file before this one, left another ${replaced.map(([name]) => name).join(", ")}`);
 kept.file = expect.getState().testPath ?? "";
 
 beforeEach(({ onTestFinished }) => {

@@ -14,7 +14,7 @@ import express, { type ErrorRequestHandler } from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 
 /** A gateway, and an agent on a channel, which a framework mounts below /agent. The answer to `cut` waits for `rest` after its first message. */
 function makeApps(rest: Promise<unknown> = Promise.resolve()): readonly App[] {
@@ -93,6 +93,13 @@ const mounts: Readonly<Record<string, (apps: readonly App[]) => Promise<Server> 
     return server.on("upgrade", upgrade(below(apps)));
   },
 };
+// Hono's server puts classes of its own in place of these, as it does in a user's process.
+const classes = { Request, Response };
+afterAll(() => {
+  for (const [name, value] of Object.entries(classes))
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+});
+
 /** The versions that are tried, which the table of docs/frameworks.md names. */
 const { devDependencies } = JSON.parse(readFileSync(new URL("../../../../package.json", import.meta.url), "utf8"));
 const tried: Readonly<Record<string, string>> = {
