@@ -167,6 +167,11 @@ test("a header is searched again once there is another secret", () => {
   expect(redactor.headers(note)).toEqual([["X-Note", "it is __redacted_1__"]]);
 });
 
+test.each(["GET /a?b=1&verbose", "it ends with \\\\u00e", "made by AT&Theme", "a path C:\\\\u"])(
+  "the end of a text that only may be a character of a secret stays: %s",
+  (text) => expect(new Redactor({ secrets: ["first-of-all"] }).text(text)).toBe(text),
+);
+
 test("a recording counts the secrets of its caller and names none", () => {
   expect(new Redactor({ secrets: ["first-of-all", "second-of-all"] }).rules()).toContain("2 secrets of the caller");
   expect(new Redactor().rules().join()).not.toContain("of the caller");

@@ -24,7 +24,7 @@ import { randomIn } from "./random.js";
 import { cleanPath, secretPaths } from "./routes.js";
 import { merged, overlaps, replaced, type Span } from "./span.js";
 import { secretsIn } from "./text.js";
-import { findIn, replaceIn, unfinishedIn } from "./views.js";
+import { begunIn, findIn, replaceIn, unfinishedIn } from "./views.js";
 
 export interface RedactOptions {
   /**
@@ -174,7 +174,7 @@ export class Redactor {
 
   /** As `unfinished`, where enough of the secret is there to tell it from other words. */
   begun(text: string): number {
-    const from = this.unfinished(text);
+    const from = begunIn(this.#placeholders.known, text);
     return text.length - from < LEAST_BEGINNING ? text.length : from;
   }
 

@@ -44,10 +44,16 @@ export function replaceIn(known: Known, text: string): string {
 
 /** As `unfinished` of `Known`, also of characters that are written as something else. */
 export function unfinishedIn(known: Known, text: string): number {
+  return known.size === 0 ? text.length : Math.min(begunIn(known, text), BEGUN.exec(text)?.index ?? text.length);
+}
+
+/** The position from which the end of a text begins a known text, and is not only what may stand for its first character, as `&name` is. */
+export function begunIn(known: Known, text: string): number {
   if (known.size === 0) return text.length;
-  const begun = BEGUN.exec(text)?.index ?? text.length;
-  const whole = text.slice(0, begun);
-  let open = Math.min(begun, known.unfinished(text), known.unfinished(whole));
+  const whole = text.slice(0, BEGUN.exec(text)?.index);
+  let open = known.unfinished(text);
+  const plain = known.unfinished(whole);
+  if (plain < whole.length) open = Math.min(open, plain);
   for (const { text: read, from } of viewsOf(whole)) {
     const at = known.unfinished(read);
     if (at < read.length) open = Math.min(open, from[at]!);
