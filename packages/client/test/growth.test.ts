@@ -1,6 +1,7 @@
 import { connect } from "@parlance/client";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { expect, test } from "vitest";
+import { measureGrowth } from "../../edits/test/growth.js";
 
 /** The messages of a long test are as many as an agent writes in a day. */
 const many = process.env.PARLANCE_LONG ? 100_000 : 5_000;
@@ -20,32 +21,6 @@ async function read(bytes: Uint8Array, chunk: number): Promise<void> {
   const fetch = async () => new Response(body, { headers: { "Content-Type": "text/event-stream" } });
   const options = { baseUrl: "http://localhost", resume: false, fetch, maxMessageSize: Number.POSITIVE_INFINITY };
   for await (const _ of connect(foldGateway, options).send({ content: "x" }));
-}
-
-/** Processor time, which others on the machine do not lengthen. */
-async function time(run: () => Promise<void>): Promise<number> {
-  const before = process.cpuUsage();
-  await run();
-  const { user, system } = process.cpuUsage(before);
-  return user + system;
-}
-
-const median = (times: number[]) => times.sort((a, b) => a - b)[times.length >> 1]!;
-
-/** How much longer twice the input takes: medians of five, in turn. What disturbs a measurement makes it worse, so the best of four counts. */
-async function growth(run: (size: number) => () => Promise<void>, size: number): Promise<number> {
-  const [small, large] = [run(size), run(2 * size)];
-  await large();
-  let best = Number.POSITIVE_INFINITY;
-  for (let tries = 0; tries < 4 && best > 2.3; tries++) {
-    const times: [number[], number[]] = [[], []];
-    for (let i = 0; i < 5; i++) {
-      times[0].push(await time(small));
-      times[1].push(await time(large));
-    }
-    best = Math.min(best, median(times[1]) / median(times[0]));
-  }
-  return best;
 }
 
 const bytesOf = (text: string) => new TextEncoder().encode(text + done);
@@ -76,5 +51,5 @@ test.each<[what: string, size: number, run: (size: number) => () => Promise<void
     },
   ],
 ])("twice as much of %s takes twice the time", { timeout: 120_000 }, async (_, size, run) => {
-  expect(await growth(run, size)).toBeLessThanOrEqual(2.3);
+  expect(await measureGrowth(run, size, 2.3)).toBeLessThanOrEqual(2.3);
 });

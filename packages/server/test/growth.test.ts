@@ -4,9 +4,10 @@ import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
 import { router } from "@parlance/wire";
 import { expect, test } from "vitest";
+import { measureGrowth } from "../../edits/test/growth.js";
 
-/** Does work of a size. What it resolves with clears up, outside of the measurement. */
-type Work = (size: number) => Promise<() => void>;
+/** Makes the work of a size. */
+type Work = (size: number) => () => Promise<void>;
 
 const TEXT = "a piece of an answer, as models say it";
 
@@ -36,39 +37,39 @@ const newKey = () => crypto.randomUUID().replaceAll("-", "");
 const works: Readonly<Record<string, { readonly size: number; readonly work: Work }>> = {
   "messages of a stream": {
     size: 1000,
-    async work(size) {
+    work: (size) => async () => {
       const app = gateway();
       await readAll(app, size);
-      return app.close;
+      await app.close();
     },
   },
   "messages of a stream with a key": {
     size: 1000,
-    async work(size) {
+    work: (size) => async () => {
       const app = gateway();
       await readAll(app, size, newKey());
-      return app.close;
+      await app.close();
     },
   },
   "streams that are open at once": {
     size: 50,
-    async work(size) {
+    work: (size) => async () => {
       const app = gateway();
       await Promise.all(Array.from({ length: size }, () => readAll(app, 10)));
-      return app.close;
+      await app.close();
     },
   },
   "streams with keys that are open at once": {
     size: 50,
-    async work(size) {
+    work: (size) => async () => {
       const app = gateway();
       await Promise.all(Array.from({ length: size }, () => readAll(app, 10, newKey())));
-      return app.close;
+      await app.close();
     },
   },
   "sessions, each with a reader": {
     size: 50,
-    async work(size) {
+    work: (size) => async () => {
       const app = serve(
         emacsAgent,
         {
@@ -93,17 +94,16 @@ const works: Readonly<Record<string, { readonly size: number; readonly work: Wor
       for (const id of ids) expect((await ask(id, "POST", "/prompt", '{"text":"go"}')).status).toBe(200);
       await Promise.all(ids.map((id) => ask(id, "DELETE", "")));
       for (const text of await Promise.all(texts)) expect(text).toContain(TEXT);
-      return app.close;
+      await app.close();
     },
   },
   "routes of a contract": {
     size: 1000,
-    async work(size) {
+    work: (size) => async () => {
       const paths = Array.from({ length: size }, (_, i) => `/v1/things-${i}/{id}`);
       const operations = paths.map((path, i) => [`of${i}`, { method: "GET", path, answer: { status: 204 } }]);
       const find = router({ operations: Object.fromEntries(operations), channels: {} } as unknown as Contract);
       for (const path of paths) expect(find("GET", path.replace("{id}", "7"))).toMatchObject({ path: { id: "7" } });
-      return () => {};
     },
   },
 };
@@ -111,34 +111,6 @@ const works: Readonly<Record<string, { readonly size: number; readonly work: Wor
 test.each(Object.entries(works))(
   "twice the %s take at most 2.3 times the processor time",
   async (_, { size, work }) => {
-    expect(await growth(work, size)).toBeLessThanOrEqual(2.3);
+    expect(await measureGrowth(work, size, 2.3)).toBeLessThanOrEqual(2.3);
   },
 );
-
-/** The ratio of the medians of five. What disturbs a measurement only makes it worse, so the best of up to eight counts; quadratic work fails all. */
-async function growth(work: Work, size: number): Promise<number> {
-  let best = Number.POSITIVE_INFINITY;
-  await timed(work, 2 * size);
-  for (let tries = 0; tries < 8 && best > 2.3; tries++) {
-    const small: number[] = [];
-    const large: number[] = [];
-    for (let i = 0; i < 5; i++) {
-      small.push(await timed(work, size));
-      large.push(await timed(work, 2 * size));
-    }
-    best = Math.min(best, median(large) / median(small));
-  }
-  return best;
-}
-
-async function timed(work: Work, size: number): Promise<number> {
-  const start = process.cpuUsage();
-  const clear = await work(size);
-  const { user, system } = process.cpuUsage(start);
-  clear();
-  return user + system;
-}
-
-function median(all: readonly number[]): number {
-  return all.toSorted((a, b) => a - b)[all.length >> 1]!;
-}

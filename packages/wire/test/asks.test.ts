@@ -144,8 +144,8 @@ describe.each([
   const side = key ? "server" : "client";
   const named = (type: string, i: number) => ({ type, ...(key && { [key]: `${i}` }) }) as AnyMessage;
 
-  it("take the same time each, however many are open", () => {
-    const growth = measureGrowth(
+  it("take the same time each, however many are open", async () => {
+    const growth = await measureGrowth(
       (size) => () => {
         const asks = new OpenAsks(contract as AnyContract, side);
         for (let i = 0; i < size; i++) asks.open(named(ask, i));

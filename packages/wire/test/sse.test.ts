@@ -2,6 +2,7 @@ import { encode, encodeComment, type SseEvent } from "@parlance/wire";
 import { decoder } from "@parlance/wire/sse";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { measureGrowth } from "../../edits/test/growth.js";
 import { chunkings, hear, utf8 } from "./chunkings.js";
 import { cases } from "./sse-cases.js";
 
@@ -197,28 +198,15 @@ describe("The time to decode", () => {
     "one line": (size) => `data: ${"x".repeat(size)}\n\n`,
     "many data lines": (size) => `${`data: ${"x".repeat(1017)}\n`.repeat(size / 1024)}\n`,
   };
-  it.each(Object.entries(shapes))("one event of %s grows with its length and no faster", { retry: 4 }, (_, stream) => {
+  it.each(Object.entries(shapes))("one event of %s grows with its length and no faster", async (_, stream) => {
     // Small enough that collecting garbage does not outweigh the work.
-    const [small, large] = [MiB, 2 * MiB].map((size) => {
+    const make = (size: number) => {
       const bytes = utf8(stream(size));
-      return Array.from({ length: Math.ceil(bytes.length / 1024) }, (_, i) => bytes.subarray(i * 1024, (i + 1) * 1024));
-    }) as [Uint8Array[], Uint8Array[]];
-    for (let i = 0; i < 3; i++) hear(large);
-    // In turn, so that a busy machine is busy for both.
-    const pairs = Array.from({ length: 5 }, () => [time(() => hear(small)), time(() => hear(large))] as const);
-    const ratio = median(pairs.map(([, large]) => large)) / median(pairs.map(([small]) => small));
-    expect(ratio).toBeLessThanOrEqual(2.6);
+      const chunks = Array.from({ length: Math.ceil(bytes.length / 1024) }, (_, i) =>
+        bytes.subarray(i * 1024, (i + 1) * 1024),
+      );
+      return () => hear(chunks);
+    };
+    expect(await measureGrowth(make, MiB, 2.6)).toBeLessThanOrEqual(2.6);
   });
 });
-
-/** Processor time, which others on the machine do not lengthen. */
-function time(run: () => void): number {
-  const before = process.cpuUsage();
-  run();
-  const { user, system } = process.cpuUsage(before);
-  return user + system;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
-}

@@ -113,12 +113,12 @@ describe("createPatch", () => {
   // The cost bound is the square root of the number of lines, so the hardest kinds take a little more than twice as long.
   it.each(HARD)(
     "takes at most 3 times as long for twice the lines: %s",
-    (kind) => {
+    async (kind) => {
       const make = (lines: number) => {
         const [before, after] = makeTexts({ kind, lines });
         return () => createPatch(before, after);
       };
-      expect(measureGrowth(make, size, 2.8)).toBeLessThan(3);
+      expect(await measureGrowth(make, size, 2.8)).toBeLessThan(3);
     },
     120_000,
   );
@@ -134,11 +134,11 @@ describe("parsePatch", () => {
     prose: (size) => "--- a/x\n".repeat(4 * size),
     "one long line": (size) => `--- a/x\n+++ b/x\n@@ -${"1 ".repeat(size * 10)}`,
   };
-  it.each(Object.keys(shapes))("takes twice as long for twice the input: %s", (name) => {
+  it.each(Object.keys(shapes))("takes twice as long for twice the input: %s", async (name) => {
     const make = (size: number) => {
       const text = shapes[name]!(size);
       return () => parsePatch(text);
     };
-    expect(measureGrowth(make, size)).toBeLessThan(2.6);
+    expect(await measureGrowth(make, size)).toBeLessThan(2.6);
   });
 });

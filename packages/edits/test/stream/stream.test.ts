@@ -129,7 +129,7 @@ test.each<[string, (n: number) => string]>([
   ["blank lines in a hunk", (n) => `*** Begin Patch\n*** Update File: a\n@@\n-a\n${"\n".repeat(n)}+b\n*** End Patch\n`],
   ["a json value in a fence", (n) => `\`\`\`json\n{"a": "${"x".repeat(n * 10)}"}\n\`\`\`\n`],
   ["quotes in a scalar", (n) => `\`\`\`edit\nfile: a\nreason: "${'\\"'.repeat(n * 5)}\n\`\`\`\n`],
-])("twice of %s costs at most 2.6 times as much, in pieces of one and of many", (_, make) => {
+])("twice of %s costs at most 2.6 times as much, in pieces of one and of many", async (_, make) => {
   const read = (whole: string, size: number) => {
     const reader = readEdits();
     for (let at = 0; at < whole.length; at += size) reader.push(whole.slice(at, at + size));
@@ -139,7 +139,7 @@ test.each<[string, (n: number) => string]>([
     [1, isLong ? 1_500 : 1_000],
     [4096, isLong ? 7_000 : 4_000],
   ] as const) {
-    const ratio = measureGrowth(
+    const ratio = await measureGrowth(
       (lines) => {
         const text = make(lines);
         return () => read(text, size);
