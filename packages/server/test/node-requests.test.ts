@@ -1,4 +1,9 @@
-import { EventEmitter } from "node:events";
+import { EventEmitter, once } from "node:events";
+import { createServer, type IncomingMessage, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { emacsAgent } from "@parlance/protocols/emacs-agent";
+import { serve } from "@parlance/server";
+import { handler } from "@parlance/server/node";
 import { Scope } from "@parlance/wire/scope";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { closeWith, type Incoming, isBusy, NodeRequest, toRequest } from "../src/node/request.js";
@@ -117,6 +122,65 @@ describe("The body of a Node request", () => {
     const body = request.body()!;
     expect([begun(), String(body.read()), String(body.read()), body.read()]).toEqual([1, "1", "2", undefined]);
     expect(it.eventNames()).toEqual([]);
+  });
+
+  const withLength = (length: string, ...rest: string[]) => host("localhost", "Content-Length", length, ...rest);
+
+  test("of a known length is over with its last byte, and what follows is left to Node", () => {
+    const { request, it, asked } = bodyOf(["12", "3"], { complete: false, rawHeaders: withLength("3") });
+    const body = request.body()!;
+    expect([String(body.read()), String(body.read()), body.read()]).toEqual(["12", "3", undefined]);
+    expect([it.eventNames(), asked]).toEqual([[], ["resume"]]);
+  });
+
+  test.each([
+    ["is not there yet", withLength("3")],
+    ["counts for nothing beside a transfer coding", withLength("1", "Transfer-Encoding", "chunked")],
+    ["is none", withLength("1x")],
+  ])("whose length %s is waited for", async (_, rawHeaders) => {
+    const { request, it, left } = bodyOf(["1"], { complete: false, rawHeaders });
+    const text = textOf(request);
+    await Promise.resolve();
+    left.push(Buffer.from("23"));
+    it.emit("readable");
+    await new Promise(setImmediate);
+    it.complete = true;
+    it.emit("end");
+    expect(await text).toBe("123");
+  });
+
+  test("comes with its head over a socket: nothing listens for it, and its end is read", async () => {
+    let asked: IncomingMessage | undefined;
+    let listeners: unknown;
+    const app = serve(
+      emacsAgent,
+      {
+        prompt() {
+          listeners = asked!.eventNames();
+          return { status: "accepted", agent_state: "thinking" };
+        },
+      },
+      { partial: true },
+    );
+    const handle = handler(app);
+    const server = createServer((incoming, outgoing) => {
+      asked = incoming;
+      handle(incoming, outgoing);
+    });
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const headers = { "Content-Type": "application/json", Connection: "close" };
+    // The first call loads code, and its body is complete by then.
+    for (let call = 0; call < 2; call++) {
+      const sent = request({ port, path: "/api/sessions/s/prompt", method: "POST", headers });
+      sent.end('{"text":"go"}');
+      const [answer] = await once(sent, "response");
+      answer.resume();
+      await once(answer, "close");
+      expect(answer.statusCode).toBe(200);
+    }
+    expect([listeners, asked!.readableEnded]).toEqual([[], true]);
   });
 
   test.each(["readable", "end"])("that comes later is waited for, until it is there: %s", async (event) => {

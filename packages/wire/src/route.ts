@@ -38,9 +38,17 @@ export function router(contract: Contract): (method: string, pathname: string) =
       end.allow.add("GET");
     }
 
+  /** The last path that was asked for: an adapter asks whether an app has it, and the app where it leads. */
+  let last:
+    | { readonly pathname: string; readonly end: End | undefined; readonly values: readonly string[] }
+    | undefined;
+
   return (method, pathname) => {
-    const values: string[] = [];
-    const end = find(root, pathname.split("/"), 0, values);
+    if (last?.pathname !== pathname) {
+      const values: string[] = [];
+      last = { pathname, end: find(root, pathname.split("/"), 0, values), values };
+    }
+    const { end, values } = last;
     if (!end) return undefined;
     const found = end.methods.get(method);
     if (found) return { operations: found.operations, path: pathOf(found.parameters, values) };

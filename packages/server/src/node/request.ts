@@ -125,7 +125,13 @@ export class NodeRequest implements HttpRequest {
     if (this.#request || !this.#incoming) return new WebRequest(this.request).body();
     this.#taken = true;
     this.#begin();
-    return new NodeBody(this.#incoming);
+    return new NodeBody(this.#incoming, this.#length());
+  }
+
+  /** The bytes of the body, where its head says so: a transfer coding would count instead (RFC 9112, section 6.3). */
+  #length(): number {
+    const length = this.headers.has("Transfer-Encoding") ? null : this.headers.get("Content-Length");
+    return length !== null && /^\d+$/.test(length) ? Number(length) : Number.POSITIVE_INFINITY;
   }
 
   at(url: URL): NodeRequest {
@@ -165,26 +171,40 @@ export class NodeRequest implements HttpRequest {
 /** Reads the body of a Node request. A web stream of it would cost more than all else of a small operation. */
 class NodeBody implements BodyReader {
   readonly #incoming: Incoming;
+  /** The bytes that are still to come. */
+  #left: number;
   #listens = false;
   #lost = false;
   #wake = (): void => {};
   readonly #look = (): void => this.#wake();
 
-  constructor(incoming: Incoming) {
+  constructor(incoming: Incoming, length: number) {
     this.#incoming = incoming;
+    this.#left = length;
   }
 
-  /** A small body has come with its head, and needs neither listeners nor a wait. */
+  /** A small body has come with its head, and needs neither listeners nor a wait: Node says later that it is complete. */
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
-    const piece: Uint8Array | null = this.#incoming.read();
+    if (this.#left === 0) {
+      // Its end is still to be read, or Node keeps the request with its connection.
+      this.cancel();
+      return undefined;
+    }
+    const piece = this.#take();
     if (piece !== null) return piece;
     return this.#incoming.complete ? undefined : this.#wait();
+  }
+
+  #take(): Uint8Array | null {
+    const piece: Uint8Array | null = this.#incoming.read();
+    this.#left -= piece?.length ?? 0;
+    return piece;
   }
 
   async #wait(): Promise<Uint8Array | undefined> {
     this.#listen();
     for (;;) {
-      const piece: Uint8Array | null = this.#incoming.read();
+      const piece = this.#take();
       if (piece !== null) return piece;
       if (this.#incoming.complete) return undefined;
       if (this.#lost || this.#incoming.destroyed) throw new Error("the body was cut");
