@@ -1,6 +1,7 @@
 /**
  * What it costs to answer an ask while 100, 1,000 or 4,000 are open on one channel: `tsx packages/server/bench/asks.ts [--quick]`. Client and server
- * are one process without a socket; the figure is its processor time for each answer, and should be the same in all rows.
+ * are one process without a socket; the figure is its processor time for each answer, and should be the same in all rows. Each row answers the
+ * same number in a round, on as many channels one after the other as that takes, so that its share of the collection of garbage is the same.
  */
 import { connect } from "@parlance/client";
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
@@ -10,8 +11,17 @@ import { row } from "./row.js";
 
 const ROUNDS = quick ? 3 : 7;
 const OPEN = [100, 1000, 4000] as const;
+/** Answers of a round. */
+const ANSWERS = 4000;
 
-/** Opens so many asks, and then answers all of them. */
+/** Microseconds of processor time for an answer, where so many asks are open. */
+async function round(open: number): Promise<number> {
+  let time = 0;
+  for (let answered = 0; answered < ANSWERS; answered += open) time += await answerAll(open);
+  return time / ANSWERS;
+}
+
+/** Opens so many asks, and then answers all of them. Returns the microseconds that the answers took. */
 async function answerAll(open: number): Promise<number> {
   let answered = (): void => {};
   const all = new Promise<void>((resolve) => {
@@ -55,15 +65,15 @@ async function answerAll(open: number): Promise<number> {
   const { user, system } = process.cpuUsage(start);
   await channel.close();
   app.close();
-  return (user + system) / open;
+  return user + system;
 }
 
 const times: Record<number, number> = {};
 // Warm-up for all, or the first would be the slowest.
-for (const open of OPEN) await answerAll(open);
+for (const open of OPEN) await round(open);
 for (const open of OPEN) {
   const all: number[] = [];
-  while (all.length < ROUNDS) all.push(await answerAll(open));
+  while (all.length < ROUNDS) all.push(await round(open));
   times[open] = median(all);
 }
 console.log("answering an ask, by how many are open");
