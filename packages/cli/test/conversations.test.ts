@@ -9,6 +9,7 @@ import { contractValue } from "@parlance/language/value";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { expect, onTestFinished, test } from "vitest";
+import "./page.js";
 import { serving, session, steady, typed } from "./session.js";
 import { folder, parlance, write } from "./terminal.js";
 

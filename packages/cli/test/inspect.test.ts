@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { connect } from "@parlance/client";
@@ -9,11 +8,9 @@ import { contractValue } from "@parlance/language/value";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { expect, onTestFinished, test } from "vitest";
-import { bundlePage } from "../../inspect/bundle.mjs";
+import "./page.js";
 import { serving } from "./session.js";
 import { folder, parlance, write } from "./terminal.js";
-
-if (!existsSync(new URL("../../inspect/dist/page/page.js", import.meta.url))) await bundlePage();
 
 /** The contract that init writes, and its server: nothing of ours knows it. */
 async function agent() {

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import "./page.js";
 import type { Io } from "../src/io.js";
 import { run } from "../src/run.js";
 import { shown } from "./session.js";
