@@ -10,6 +10,7 @@ import type { Told } from "../src/suite/script.js";
 import type { Frame } from "../src/suite/stage.js";
 import { type Asked, alterations, type Heard, listening, repeating } from "./client-in-memory.js";
 import { ferry } from "./ferry.js";
+import { pier } from "./pier.js";
 
 // What the suite puts to a client, case by case, and what each case notices. `-u` rewrites the lists; a change of one is a change of what a
 // client has to do.
@@ -17,6 +18,7 @@ import { ferry } from "./ferry.js";
 const contracts: Readonly<Record<string, ContractDocument>> = {
   ferry,
   vault: assemble({ name: "vault", files: vaultFiles }),
+  pier,
 };
 
 test.each(Object.keys(contracts))(

@@ -13,6 +13,7 @@ import type { ServerPeer } from "../src/suite/peer.js";
 import { success } from "../src/suite/server/operations.js";
 import { Trace } from "../src/suite/trace.js";
 import { ferry, ferryFiles } from "./ferry.js";
+import { pier } from "./pier.js";
 import { changesOf, joined } from "./server-changes.js";
 import { type Noted, noting, saying } from "./server-said-again.js";
 
@@ -22,6 +23,7 @@ import { type Noted, noting, saying } from "./server-said-again.js";
 const contracts: Readonly<Record<string, ContractDocument>> = {
   ferry,
   vault: assemble({ name: "vault", files: vaultFiles }),
+  pier,
 };
 
 test.each(Object.keys(contracts))(

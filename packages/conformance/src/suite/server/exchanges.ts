@@ -175,7 +175,8 @@ function answeredByCall(kit: Kit, exchange: Exchange, at: string): ServerCase[] 
           const opened = await stage.open(kit.asking(stream, kit.input(stream)));
           try {
             const messages = new Messages(kit, stream, opened);
-            while ((await messages.next())?.type !== ask);
+            for (let came = await messages.next(); came?.type !== ask; came = await messages.next())
+              meet(came !== undefined, ask, "the end of the stream");
             const first = await stage.request(asking);
             meet(first.status < 300, "the first answer to be taken", `${first.status} ${first.text}`);
             const second = await stage.request(asking);
