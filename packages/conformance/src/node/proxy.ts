@@ -166,7 +166,6 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
       seen.end("server");
       call.close();
     });
-    answer.on("error", () => {});
     answer.on("close", () => {
       if (over) return;
       outgoing.destroy();
@@ -253,7 +252,6 @@ function refuse(answer: IncomingMessage, socket: Duplex, seen: Seen, finish: () 
   socket.write(`${statusLine(answer)}${kept}Connection: close\r\n\r\n`, "latin1");
   seen.response(answer.statusCode ?? 502, headers);
   forward(answer, socket, (chunk) => seen.body("server", chunk));
-  answer.on("error", () => {});
   answer.on("end", () => {
     seen.end("server");
     socket.end(finish);

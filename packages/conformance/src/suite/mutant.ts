@@ -220,8 +220,8 @@ export function withoutKeyword(document: ContractDocument, keyword: string): Con
 }
 
 const CONDITION = new Set(["if", "then", "else"]);
-/** Keywords whose value is no schema. */
-const VALUES = new Set(["const", "enum", "examples", "default", "required", "dependentRequired", "type"]);
+/** Keywords whose value holds objects that are no schemas. */
+const VALUES = new Set(["const", "enum", "examples", "default", "dependentRequired"]);
 const NAMED = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 
 /** Parameters are schemas too, and beside their keywords say where they are. */

@@ -31,8 +31,8 @@ export interface Open {
   readonly key: string | undefined;
   /** A request that resumes or cancels, which no contract has. */
   readonly resuming: "stream" | "offer" | "cancel" | undefined;
-  /** A channel that had a socket before. */
-  readonly rejoined: boolean;
+  /** Whether a socket is that of a channel that had one before. */
+  readonly rejoined?: boolean;
   asked?: Asked | undefined;
   /** The body of the request has been read, or there is none. */
   bound: boolean;

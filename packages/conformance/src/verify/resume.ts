@@ -31,18 +31,17 @@ export class Resumptions {
   of({ method, target, headers, socket }: Extract<Entry, { kind: "request" }>): Resumption {
     if (socket) return this.#channel(headers);
     const key = headerOf(headers, KEY);
-    if (key === undefined) return { key, resuming: undefined, rejoined: false };
-    const known = { key, rejoined: false };
+    if (key === undefined) return { key, resuming: undefined };
     const names = [...(this.#talk.namesAt("GET", target) ?? []), ...(this.#talk.namesAt("POST", target) ?? [])];
     const { operations, channels } = this.#talk.contract;
     const stream = names.find((name) => operations[name]?.answer.stream);
     const channel = names.find((name) => channels[name]);
-    if (method === "DELETE" && (stream ?? channel) !== undefined) return { ...known, resuming: "cancel" };
-    if (method === "GET" && channel !== undefined) return { ...known, resuming: "offer" };
+    if (method === "DELETE" && (stream ?? channel) !== undefined) return { key, resuming: "cancel" };
+    if (method === "GET" && channel !== undefined) return { key, resuming: "offer" };
     const begins = headerOf(headers, "last-event-id") === undefined && operations[stream ?? ""]?.method === "GET";
-    if (method !== "GET" || stream === undefined || begins) return { ...known, resuming: undefined };
+    if (method !== "GET" || stream === undefined || begins) return { key, resuming: undefined };
     const asked = this.#streams.get(key) ?? { name: stream, input: {}, session: undefined };
-    return { ...known, resuming: "stream", asked };
+    return { key, resuming: "stream", asked };
   }
 
   /** A stream has begun. */
