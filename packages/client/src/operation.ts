@@ -33,7 +33,7 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
       ...ours,
     };
     const response = await requests.ask(method, name, input, own, life, fields, body && { body: JSON.stringify(body) });
-    const type = response.headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+    const type = (response.headers.get("Content-Type") ?? "").split(";")[0]!.trim().toLowerCase();
     // Bytes are not text, unless their media type is.
     const asText = answer.binary === undefined ? answer.text : TEXT.test(answer.binary);
     const fits = wanted === undefined ? type !== HTML : type === wanted || (asText && TEXT.test(type));

@@ -48,6 +48,8 @@ describe("A likely cause", () => {
   test.each([
     [{ request, cause: error("something else") }],
     [{ request, cause: undefined }],
+    // The parts of an error are read apart: the end of one and the beginning of the next are no name.
+    [{ request, cause: error("REFUSED", { code: "ECONN", cause: error("EHOST", { errors: ["UNREACH"] }) }) }],
     // Where TLS is spoken already.
     [{ request, cause: error("socket hang up"), address: "https://x" }],
     [{ request, cause: error("socket hang up") }],

@@ -147,15 +147,18 @@ describe("Attempts to join", () => {
     expect(at).toHaveLength(2);
   });
 
-  test("end with the reason of their lifetime", async () => {
-    const life = lifetime();
-    const leaving = () => {
-      life.abort(new Error("left"));
-      return Promise.reject(lost());
-    };
-    const { at, end } = await made({}, {}, leaving, life);
-    expect([at.length, end]).toEqual([1, expect.objectContaining({ message: "left" })]);
-  });
+  test.each([new Error("left"), disconnected("left", "unreachable", true), new Refusal("left", { status: 503 })])(
+    "end with the reason of their lifetime, also where another attempt might help: %s",
+    async (reason) => {
+      const life = lifetime();
+      const leaving = () => {
+        life.abort(reason);
+        return Promise.reject(lost());
+      };
+      const { at, end } = await made({}, {}, leaving, life);
+      expect([at.length, end]).toEqual([1, reason]);
+    },
+  );
 
   test("abort the request of a failed attempt, and leave that of a good one alone", async () => {
     const signals: AbortSignal[] = [];

@@ -2,7 +2,7 @@ import { connect } from "@parlance/client";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { disconnected } from "@parlance/wire/errors";
 import { RESUME } from "@parlance/wire/resume";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { lifetime } from "../src/lifetime.js";
 import { resuming } from "../src/stream/resuming.js";
 
@@ -15,7 +15,7 @@ function position(answer: () => Response = () => new Response(null, { headers: o
   const failures: unknown[] = [];
   const at = resuming({
     what: "p.talk",
-    connection: { random: () => 0 },
+    connection: { random: () => 0, reconnectFor: 300 },
     life: lifetime(),
     async join(headers) {
       asked.push(headers);
@@ -71,6 +71,21 @@ describe("A position in a stream", () => {
     expect(response.ok).toBe(true);
     expect(asked).toEqual([{ Accept: "text/event-stream" }, { Accept: "text/event-stream", "Last-Event-ID": "e.1" }]);
   });
+});
+
+test.each([
+  ["whose answer was lost is joined for five seconds", false, 5000],
+  ["that was offered is joined for `reconnectFor`", true, 300],
+])("a stream %s", async (_, isOffered, milliseconds) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  const { at, asked } = position(() => new Response("no", { status: 503 }));
+  if (isOffered) at.joined(offered("e; grace=30; beat=15"));
+  const failing = at.join(lost, 0).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(1000);
+  vi.useRealTimers();
+  expect(await failing).toBe(lost);
+  // An attempt costs a tenth of a second at least.
+  expect(asked).toHaveLength(milliseconds / 100);
 });
 
 describe("A POST that is refused", () => {

@@ -57,6 +57,23 @@ describe("A download", () => {
     expect(await new Response(await client(download, answering(null)).call()).text()).toBe("");
   });
 
+  test("that is refused leaves no listener on its caller's signal, and aborts its request with the refusal", async () => {
+    const { signal } = new AbortController();
+    const listen = vi.spyOn(signal, "addEventListener");
+    const forget = vi.spyOn(signal, "removeEventListener");
+    let sent: AbortSignal | undefined;
+    const fetch = async (request: Request) => {
+      sent = request.signal;
+      return new Response("no", { status: 403 });
+    };
+    const error = await client(download, fetch)
+      .call({ signal })
+      .catch((error) => error);
+    expect(error).toMatchObject({ name: "Refusal", status: 403 });
+    expect(forget.mock.calls.length).toBe(listen.mock.calls.length);
+    expect(sent).toMatchObject({ aborted: true, reason: error });
+  });
+
   test("that is cut errors, and one that is silent for the idle time-out", async () => {
     const reading = (how: "cut" | "hold", options = {}) =>
       client(download, answering(body([bytes.encode("x")], how).stream), options)

@@ -72,6 +72,19 @@ it.each(Object.keys(parts))(
   },
 );
 
+it("a stream whose request was lost, and whose code of resume cannot be loaded, fails with the loss as the cause", async () => {
+  vi.resetModules();
+  vi.doMock("../src/stream/resuming.js", () => Promise.reject(new Error("offline")));
+  const { connect } = await import("@parlance/client");
+  const cut = new TypeError("fetch failed");
+  const answer = connect(foldGateway, { fetch: () => Promise.reject(cut), retryWaits: [] }).send({ content: "x" });
+  await expect(answer.opened).rejects.toMatchObject({
+    ...lost(false),
+    message: expect.stringContaining("could not be loaded"),
+    cause: { code: "unreachable", message: expect.stringMatching(/^fold-gateway\.send: no answer from /), cause: cut },
+  });
+});
+
 /** Lets the code that resumes streams load when the test says so. */
 async function loadingLate() {
   vi.resetModules();

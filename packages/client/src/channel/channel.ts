@@ -43,7 +43,6 @@ export async function openChannel(
     const keyed = { Accept: "application/json", [RESUME]: key };
     const request = lifetime(life.signal);
     const answer = await firstOffer(requests, name, input, headers, keyed, request);
-    life.signal.throwIfAborted();
     if (!answer) return undefined;
     // Only a page whose server resumes loads what that needs, before the channel is open: after a cut, nothing may be there to load from.
     const { openResumable } = await import("./resumable.js").catch(unloaded);

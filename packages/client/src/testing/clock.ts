@@ -49,7 +49,6 @@ export function stopClock(): Clock {
 
   async function begin(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, HEAD_START));
-    await settle();
   }
 
   /** Advances at most a number of milliseconds: up to the next timer, if one is due. */
