@@ -3,7 +3,7 @@ import { splitLines, withoutReturn } from "./lines.js";
 import { looseLine } from "./match/normal.js";
 import { isAnchored } from "./match/section.js";
 import { findNearest } from "./nearest.js";
-import { needPatch, needText } from "./need.js";
+import { needPatch } from "./need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
 import type { Conflict, ConflictReason } from "./result.js";
 import { type Sides, takeApart } from "./sides.js";
@@ -69,7 +69,6 @@ const ACCOUNTS: Record<ConflictReason, (facts: Facts) => Account> = {
  */
 export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, text: string): string {
   needPatch({ patch });
-  needText({ text });
   const files = filesOf(patch);
   const file = files.find(({ hunks }) => hunks.some(({ id }) => id === conflict.hunk)) ?? files[0];
   const index = file?.hunks.findIndex(({ id }) => id === conflict.hunk) ?? -1;
@@ -219,7 +218,7 @@ function locate({ conflict: { at }, sides, lines }: Facts, mark: "+" | "-"): { t
   const offset = own === undefined ? Math.max(0, (sides.changes[0]?.from ?? 0) - 1) : side.indexOf(own);
   const key = looseLine(side[offset] ?? "");
   // Lines that the hunk left out, or that the file has more of, move the rest.
-  const behind = side.flatMap((_, i) => [start + 2 * i, start + 2 * i + 1]);
+  const behind = Array.from({ length: 2 * side.length }, (_, i) => start + i);
   const row = [start + offset, ...behind].find((each) => each in lines && looseLine(lines[each]!) === key) ?? start;
   return { text: row in lines ? `: at line ${row + 1} is ${quote(lines[row])}` : "", row };
 }

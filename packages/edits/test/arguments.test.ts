@@ -4,6 +4,7 @@ import * as edits from "../src/index.js";
 const patch = edits.createPatch("a\n", "b\n", { path: "x" });
 const [file] = patch.files;
 const text = "a\n";
+const CONFLICT: edits.Conflict = { hunk: "h", reason: "stale", at: null, candidates: [], total: 0, rung: "exact" };
 
 /** Each public function that takes a text or a patch, with one of these for the argument that is named. */
 const CALLS: Record<string, (wrong: never) => unknown> = {
@@ -28,12 +29,19 @@ const CALLS: Record<string, (wrong: never) => unknown> = {
   "formatStrReplace patch": (wrong) => edits.formatStrReplace(wrong),
   "formatWholeFiles patch": (wrong) => edits.formatWholeFiles(wrong),
   "formatForBased patch": (wrong) => edits.formatForBased(wrong, text),
+  "formatForBased text": (wrong) => edits.formatForBased(patch, wrong),
   "invertPatch patch": (wrong) => edits.invertPatch(wrong),
+  "composePatches first": (wrong) => edits.composePatches(wrong, patch),
   "composePatches second": (wrong) => edits.composePatches(patch, wrong),
   "selectHunks patch": (wrong) => edits.selectHunks(wrong, []),
   "mapPosition file": (wrong) => edits.mapPosition(wrong, { line: 0, character: 0 }),
+  "merge3 base": (wrong) => edits.merge3(wrong, "b", text),
+  "merge3 ours": (wrong) => edits.merge3(text, wrong, "b"),
   "merge3 theirs": (wrong) => edits.merge3(text, "b", wrong),
   "mergePatches ours": (wrong) => edits.mergePatches(wrong, patch),
+  "mergePatches theirs": (wrong) => edits.mergePatches(patch, wrong),
+  "explainConflict patch": (wrong) => edits.explainConflict(CONFLICT, wrong, text),
+  "explainConflict text": (wrong) => edits.explainConflict(CONFLICT, patch, wrong),
   "toTextEdits text": (wrong) => edits.toTextEdits(file!, wrong),
   "fromTextEdits text": (wrong) => edits.fromTextEdits([], wrong, { path: "x" }),
   "toWorkspaceEdit patch": (wrong) => edits.toWorkspaceEdit(wrong, () => ({ uri: "file:///x", version: 1, text })),
@@ -127,7 +135,7 @@ const BROKEN: Record<string, unknown> = {
 test.each(Object.keys(BROKEN))("a patch with %s is a TypeError in every function that takes one", (name) => {
   for (const [call, take] of Object.entries(CALLS)) {
     const argument = call.split(" ").at(-1)!;
-    if (!/^(?:patch|file|second|ours)$/.test(argument)) continue;
+    if (!/^(?:patch|file|first|second|ours|theirs)$/.test(argument) || call.startsWith("merge3")) continue;
     expect(() => take(JSON.parse(JSON.stringify(BROKEN[name])) as never), call).toThrow(
       new RegExp(`^\`${argument}\` must be a patch, not object`),
     );

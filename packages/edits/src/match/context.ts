@@ -192,7 +192,7 @@ export function isSettled(rows: readonly number[], sides: Sides, close: boolean,
 
 function nearestKnown(rows: readonly number[], from: number, step: 1 | -1): number {
   let at = from;
-  while (at > 0 && rows[at]! < 0) at += step;
+  while (rows[at]! < 0) at += step;
   return at;
 }
 

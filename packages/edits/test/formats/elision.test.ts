@@ -79,6 +79,16 @@ describe.each(Object.keys(FORMS))("In %s", (form) => {
   });
 });
 
+test.each<[what: string, head: string]>([
+  ["for an open file", ""],
+  ["with names", "--- a/f.ts\n+++ b/f.ts\n"],
+  ["with git's line alone", "diff --git a/f.ts b/f.ts\n"],
+])("A marker in the new lines of a diff %s is an error at its line", (_, head) => {
+  const text = `${head}@@ -1,4 +1,4 @@\n a\n-b\n-c\n+x\n+// ... existing code ...\n d\n`;
+  const line = text.split("\n").indexOf("+// ... existing code ...") + 1;
+  expect(parseEdits(text, { path: "f.ts" })).toMatchObject({ ok: false, errors: [{ line, reason: "ambiguous" }] });
+});
+
 test("A marker in Python stands for lines where it takes the place of several", () => {
   const old = ["def f(a):", "    x = a", "    return x"];
   for (const now of [

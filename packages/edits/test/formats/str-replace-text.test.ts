@@ -40,6 +40,7 @@ describe("a string that the text has not once", () => {
     ["nowhere", "b\n", "a", "c", ["-a", "+c"]],
     ["once more in what an earlier call has made of it", "xx\nx\n", "x", "xx", ["-x", "+xx"]],
     ["only in what the call makes of it", "let x = 1;\n", "x = 1", "let x = 1", ["-x = 1", "+let x = 1"]],
+    ["only at the beginning of what the call makes of it", "let x = 1;\n", "let", "let x", ["-let", "+let x"]],
     ["behind what the call makes of it", "x\n x y\n", "x y", " x y", ["-x y", "+ x y"]],
   ])("%s", (_, text, old_str, new_str, made) => {
     expect(linesOf({ old_str, new_str }, text)).toEqual(made);

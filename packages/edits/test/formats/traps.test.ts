@@ -62,6 +62,19 @@ describe("what the first implementation of the edit block did wrong", () => {
     expect(patchOf(parseEditBlocks(`${text}after\n`)).files[0]!.hunks[0]!.lines).toEqual([" ```", "-a", "+b", " ```"]);
   });
 
+  it.each([
+    ["further in than the keys", "note: x\n  more\n", [2, 3]],
+    ["further in than itself, before the keys", "  note: x\n    more\n", [2, 3]],
+    ["further in than itself, behind a key that is further in", "    reason: r\n  note: x\n   more\n", [3, 4]],
+    ["as far in as itself", "  note: x\n  more\n", "bad-block"],
+    ["less far in than itself", "  note: x\n more\n", "bad-block"],
+  ])("a line below an unknown key is its value, or an error: %s", (_, head, made) => {
+    const reading = parseEditBlocks(
+      `\`\`\`edit\n${head}file: f\naction: edit\nold_content: |\n  a\nnew_content: |\n  b\n\`\`\`\n`,
+    );
+    expect(reading.ok ? reading.repairs.map(({ line }) => line) : reading.errors[0]!.reason).toEqual(made);
+  });
+
   it.each(["10-15", "10 - 15", "10..15", "L10-L15", "10, 15", "10:15", "10 to 15", '"10-15"'])(
     "a line number %s is read as line 10",
     (value) => {
@@ -224,6 +237,12 @@ test.each<[string, string | null]>([
   if (path === null) return;
   for (let end = 0; end <= line.length; end++) expect(mayOpen(line.slice(0, end)), line.slice(0, end)).toBe(true);
   expect(parsePathLine(formatPathLine(path))).toBe(path);
+});
+
+test("a line of more than 1,024 characters is no path, and is not held back", () => {
+  const line = `src/${"x".repeat(1017)}.ts`;
+  expect([parsePathLine(line), mayOpen(line)]).toEqual([line, true]);
+  expect([parsePathLine(`${line}x`), mayOpen(`${line}x`)]).toEqual([null, false]);
 });
 
 test.each<[string, string | null]>([

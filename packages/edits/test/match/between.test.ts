@@ -37,6 +37,15 @@ test.each<[what: string, hunks: Lines[], text: string, made: string | number[]]>
     "c\nd\n",
   ],
   [
+    "not on a line that the hunk before keeps",
+    [
+      [1, [" d", "-x"]],
+      [3, ["-d"]],
+    ],
+    "d\nx\nq\nd\n",
+    "d\nq\n",
+  ],
+  [
     "not before the hunk before",
     [
       [3, [" x", "-y"]],

@@ -77,6 +77,17 @@ describe("a patch of some lines of a text", () => {
     expect(() => applyPatch("no patch" as never, text, { at: { line_start: 5 } })).toThrow(/`?patch`?/);
   });
 
+  test("goes as far as the options allow, as in a whole text", () => {
+    const indented = parseSearchReplace("a.js\n<<<<<<< SEARCH\nx = 1\n=======\nx = 2\n>>>>>>> REPLACE\n");
+    const patch = indented.ok ? indented.patch : expect.fail();
+    const at = { line_start: 5, line_end: 8 };
+    expect(applyPatch(patch, text, { at })).toMatchObject({ ok: true, text: changed(6) });
+    expect(applyPatch(patch, text, { at, loosest: "exact" })).toMatchObject({
+      ok: false,
+      conflicts: [{ reason: "not-found" }],
+    });
+  });
+
   test("may be an insertion before a line, or at the end", () => {
     const bare = unified("@@ -0,0 +1 @@\n+// new\n");
     expect(apply(bare, { line_start: 5, line_end: 4 })).toMatchObject({

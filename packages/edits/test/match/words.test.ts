@@ -30,6 +30,8 @@ describe("a context line with a letter wrong", () => {
     ["a letter wrong in a part of a word", "let topMargni = 1;", "let topMargin = 1;"],
     ["a letter wrong in a keyword's first place", "ocnst zorbl = 1;", "const zorbl = 1;"],
     ["a letter behind the quote", "run('stric't);", "run('strict');"],
+    ["a letter too few, and no space where the text has one", "run(zorbl,1)", "run(zorbel, 1)"],
+    ["a letter too many, and a space where the text has none", "run(zorbel, 1)", "run(zorbl,1)"],
   ])("is the text's: %s", (_, own, there) => {
     expect(isTaken(own, there)).toBe(true);
   });
@@ -53,6 +55,7 @@ describe("a context line with a letter wrong", () => {
     ],
     ["a name without letters", "run(___, 1);", "run(__, 1);"],
     ["letters for a name without any", "run(ab, 1);", "run(__, 1);"],
+    ["a letter too few, and no spaces where the text has two", "run(zorbl,1)", "run( zorbel, 1)"],
     ["three letters more", "let marginxyz = 1;", "let margin = 1;"],
   ])("is another line: %s", (_, own, there) => {
     expect(isTaken(own, there)).toBe(false);

@@ -31,6 +31,16 @@ function reasonOf(name: string, rules: NameRules): string | null {
   return checked.ok ? null : checked.reason;
 }
 
+test("a long name is shown as far as 200 characters", () => {
+  const shown = (name: string) => {
+    const checked = checkName(name);
+    return checked.ok ? expect.fail(name) : /"(.*)"/.exec(checked.message)![1];
+  };
+  const name = `../${"x".repeat(197)}`;
+  expect(shown(name)).toBe(name);
+  expect(shown(`${name}y`)).toBe(`${name}…`);
+});
+
 test.each([
   ["src/index.ts"],
   ["./README.md"],

@@ -31,6 +31,8 @@ describe("a block without a path", () => {
         "I'll change `b.js` now:\n",
         "Let's update b.js as follows:\n",
         "Here is the change to `b.js`:\n",
+        "It was:\n\n```js\nrun();\n```\n\nNow in b.js:\n",
+        "```\nb.js\n```\n",
       ],
     ],
     [

@@ -73,6 +73,15 @@ const LOST: Record<string, [text: string, line: string]> = {
   ],
 };
 
+/** The advice, by the line that shows what was meant. */
+const ADVICE: readonly (readonly [shown: RegExp, advice: string])[] = [
+  [/_content:/, "write the keys in a fence of their own that begins with edit"],
+  [/str|command|file_text/i, "send one JSON value with path, old_str and new_str, alone in a fence"],
+  [/\* ?(?:Begin|Update|Add)/i, "write *** Begin Patch above all files and *** End Patch below them"],
+  [/[<>&;] ?[a-z]|SEARCH/i, "write <<<<<<< SEARCH, ======= and >>>>>>> REPLACE, each alone on its line"],
+  [/^(?:> )?[@-]/, "write its --- and +++ lines, and an @@ line above each hunk"],
+];
+
 /** Text that is meant as text. */
 const TEXT: Record<string, string> = {
   prose: "I will search and replace `a` by `b`. See *** and === below.\n\nOriginal: a. Updated: b.\n",
@@ -140,6 +149,9 @@ describe.each(Object.keys(LOST))("An edit that is not read is an error: %s", (na
       expect(errors, each).toContainEqual(
         expect.objectContaining({ line: at, message: expect.stringContaining(JSON.stringify(line)) }),
       );
+      const message = errors.find((error) => error.line === at)!.message;
+      if (message.includes("is in no edit"))
+        expect(message).toContain(`; ${ADVICE.find(([shown]) => shown.test(line))?.[1]}.`);
       for (const size of [1, 7, each.length]) {
         const events = stream(each, size);
         expect(events).toContainEqual(
