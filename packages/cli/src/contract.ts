@@ -59,9 +59,15 @@ async function meetLint(path: string, place: Place): Promise<void> {
 
 /** JSON with sorted keys: equal contracts have equal digests. */
 function canonical(value: unknown): string {
-  const sorted = (_: string, one: unknown) =>
-    typeof one === "object" && one !== null && !Array.isArray(one)
-      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : one;
-  return JSON.stringify(value, sorted);
+  return JSON.stringify(value, (_, one: unknown) => (isObject(one) ? sorted(one) : one));
 }
+
+const sorted = (one: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(
+    Object.keys(one)
+      .sort()
+      .map((key) => [key, one[key]]),
+  );
+
+const isObject = (one: unknown): one is Record<string, unknown> =>
+  typeof one === "object" && one !== null && !Array.isArray(one);

@@ -82,7 +82,7 @@ async function extend(base: string, directory: string, io: Io): Promise<number> 
   const reference = (await isDirectory(folder)) ? relativeTo(directory, folder) : base;
   const found = await openOnDisk(reference, directory);
   if (!found) throw new UsageError(`${base} is neither a contract's folder nor one in an installed package`);
-  const { title } = JSON.parse(found.files["contract.json"] ?? "{}");
+  const { title } = JSON.parse(found.files["contract.json"]!);
   const name = basename(directory);
   const contract = {
     $schema: "../dialect.schema.json",

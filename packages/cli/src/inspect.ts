@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { contractValue } from "@parlance/language/value";
 import { documentAt } from "./contract.js";
 import { isDirectory } from "./folders.js";
-import { exit, type Io, type Options, UsageError } from "./io.js";
+import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { patternsOf } from "./patterns.js";
 import { beginningOf } from "./recording.js";
 import { secretsOf } from "./secrets.js";
@@ -67,7 +67,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
     throw new UsageError("--contract DIR is needed: there is no folder schemas here");
   const { document } = await documentAt(values.contract ?? "schemas", io, name);
   const contract = contractValue(document);
-  const interrupt = io.interrupt?.() ?? new AbortController().signal;
+  const interrupt = interruptOf(io);
 
   // Loaded here, so that no other command, and no completion, loads it.
   const { inspect } = await import("@parlance/inspect/node");
@@ -91,10 +91,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
     if (proxy !== undefined) io.err(`Passing ${target} on at ${proxy}: connect your client to it.\n`);
     io.err(`Open ${url} in a browser; Ctrl-C ends it.\n`);
   }
-  await new Promise<void>((resolve) => {
-    if (interrupt.aborted) resolve();
-    interrupt.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await aborted(interrupt);
   await inspector.close();
   return exit.fine;
 }

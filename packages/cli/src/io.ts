@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { ContractError } from "@parlance/language/load";
@@ -24,6 +25,14 @@ export function endsQuietly(output: NodeJS.EventEmitter, end: () => void): void 
     if (error.code !== "EPIPE") throw error;
     end();
   });
+}
+
+/** Ctrl-C from now on; a signal that never aborts where nothing presses it. */
+export const interruptOf = (io: Io): AbortSignal => io.interrupt?.() ?? new AbortController().signal;
+
+/** Resolves as soon as one of the signals is aborted. */
+export async function aborted(...signals: readonly AbortSignal[]): Promise<void> {
+  if (!signals.some((signal) => signal.aborted)) await Promise.race(signals.map((signal) => once(signal, "abort")));
 }
 
 /** The options of a command, as `parseArgs` takes them. */

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { type Drawn, type Fault, mock, Redactor, secretsInEnvironment } from "@parlance/conformance";
 import { listenReplay } from "@parlance/conformance/node";
 import { contractAt, type Loaded } from "./contract.js";
-import { exit, type Io, type Options, UsageError } from "./io.js";
+import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { describeState, type OpenRecording, recordingAt } from "./recording.js";
 
 export const help = `parlance mock CONTRACT [--from FILE]... [options]
@@ -71,7 +71,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
     recordings.map(contractOf).find((name) => name !== undefined),
   );
   const tapes = await Promise.all(recordings.map((recording) => tapeOf(recording, contract, io)));
-  const interrupt = io.interrupt?.() ?? new AbortController().signal;
+  const interrupt = interruptOf(io);
 
   // What comes may be a secret, and this may be the log of a CI.
   const redactor = new Redactor({ contract, secrets: secretsInEnvironment(io.env) });
@@ -91,10 +91,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const { url } = listening;
   if (json) io.out(`${JSON.stringify({ url, contract: contract.name, from, seed: faults.seed })}\n`);
   else io.err(`A mock of ${contract.name} is at ${url}, by ${from.join(", ") || "its examples"}; Ctrl-C ends it.\n`);
-  await new Promise<void>((resolve) => {
-    if (interrupt.aborted) resolve();
-    interrupt.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await aborted(interrupt);
   await listening.close();
   for (const fault of ["cut", "stall", "malformed"] as const)
     if (values[fault] !== undefined && !acted.has(fault))

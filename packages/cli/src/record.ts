@@ -5,7 +5,7 @@ import { Recorder } from "@parlance/conformance";
 import { proxy, RecordingFile } from "@parlance/conformance/node";
 import packageJson from "../package.json" with { type: "json" };
 import { contractAt } from "./contract.js";
-import { exit, type Io, type Options, UsageError } from "./io.js";
+import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { patternsOf } from "./patterns.js";
 import { secretsOf } from "./secrets.js";
 
@@ -59,7 +59,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const patterns = await patternsOf(values.redact);
   const secrets = await secretsOf(values.secrets, io);
   const loaded = values.contract === undefined ? undefined : await contractAt(values.contract, io);
-  const interrupt = io.interrupt?.() ?? new AbortController().signal;
+  const interrupt = interruptOf(io);
 
   const failed = new AbortController();
   const file = new RecordingFile(resolve(io.cwd, out), (error) => failed.abort(error));
@@ -81,7 +81,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
     const note = values.json ? `${JSON.stringify({ url: open.url, target, file: out })}\n` : "";
     if (values.json) io.out(note);
     else io.err(`Recording ${target} to ${out}. Connect to ${open.url}; Ctrl-C ends it.\n`);
-    await either(interrupt, failed.signal);
+    await aborted(interrupt, failed.signal);
     await open.close();
   } finally {
     file.close();
@@ -93,13 +93,4 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (values.json) io.out(`${JSON.stringify({ file: out, lines: file.lines })}\n`);
   else io.err(`${out}: ${file.lines} lines\n`);
   return exit.fine;
-}
-
-function either(...signals: readonly AbortSignal[]): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of signals) {
-      if (signal.aborted) resolve();
-      signal.addEventListener("abort", () => resolve(), { once: true });
-    }
-  });
 }

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { webSocket } from "@parlance/client/node";
 import { formatProblem, type Problem, ReplayServer, replayClient, type Tape, uncompared } from "@parlance/conformance";
 import { listenReplay } from "@parlance/conformance/node";
-import { exit, type Io, type Options, UsageError } from "./io.js";
+import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { describeState, recordingAt } from "./recording.js";
 
 export const help = `parlance replay FILE --as server|client [options]
@@ -95,14 +95,11 @@ async function serve(
   json: boolean,
   io: Io,
 ): Promise<readonly Problem[]> {
-  const interrupt = io.interrupt?.() ?? new AbortController().signal;
+  const interrupt = interruptOf(io);
   const listening = await listenReplay(replay, { port });
   if (json) io.out(`${JSON.stringify({ url: listening.url, file: name })}\n`);
   else io.err(`Replaying ${tape.takes.length} connections of ${name} at ${listening.url}; Ctrl-C ends it.\n`);
-  await new Promise<void>((resolve) => {
-    if (interrupt.aborted) resolve();
-    interrupt.addEventListener("abort", () => resolve(), { once: true });
-  });
+  await aborted(interrupt);
   await listening.close();
   return replay.problems;
 }

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { openOnDisk, read } from "@parlance/language/load";
 import { contractsAt, isDirectory } from "./folders.js";
-import { exit, expected, type Io } from "./io.js";
+import { exit, expected, type Io, interruptOf } from "./io.js";
 
 /** Milliseconds to wait after a change, because editors write a file in several steps. */
 const settling = 50;
@@ -13,7 +13,7 @@ const settling = 50;
  * An error that the command reports does not end the watch.
  */
 export async function repeat(from: string, command: () => Promise<number>, io: Io): Promise<number> {
-  const interrupt = io.interrupt?.() ?? new AbortController().signal;
+  const interrupt = interruptOf(io);
   const known = new Set<string>();
   while (!interrupt.aborted) {
     for (const directory of await directoriesAt(from, io)) known.add(directory);
