@@ -38,7 +38,6 @@ export class RecordingFile {
 
   /** Writes the end line and closes the file. */
   close(): void {
-    if (this.#over) return;
     this.#flush();
     if (this.#over) return;
     this.#over = true;
@@ -53,7 +52,6 @@ export class RecordingFile {
   }
 
   #flush(): void {
-    clearImmediate(this.#due);
     this.#due = undefined;
     if (this.#waiting.length === 0) return;
     const bytes = Buffer.from(this.#waiting.join(""));
