@@ -45,6 +45,15 @@ test.runIf(posix).each([
     `read line; echo '{"messages":[],"error":"lost"}'; sleep 600`,
     /^\{"messages":\[\],"error":"lost"\}$/,
   ],
+  ...[{ code: 5 }, { text: [] }, { code: false, text: "a" }].map((own): [string, string, RegExp] => {
+    const told = JSON.stringify({ messages: [], error: { kind: "refusal", ...own } });
+    const came = told.replace(/[[\]{}]/g, "\\$&");
+    return [
+      `reports an error with ${JSON.stringify(own)}`,
+      `read line; echo '${told}'; sleep 600`,
+      new RegExp(`^${came}$`),
+    ];
+  }),
   ["prints a line without an end", "read line; yes xxxxxxxxxxxxxxxx | tr -d '\\n'", /^a line of more than 1 MiB$/],
   [
     "prints a long line, and goes on",
@@ -60,6 +69,61 @@ test.runIf(posix).each([
   const { client } = await started(`if [ -e ran ]; then ${GOOD}; exit; fi; touch ran; ${script}`);
   await expect(client.call(line)).rejects.toMatchObject({ came: expect.stringMatching(came) });
   expect(await client.call(line)).toEqual({ messages: [1], error: null });
+});
+
+test.runIf(posix).each([
+  ["no error", {}, null],
+  ["an error with its kind alone", { error: { kind: "disconnected" } }, { kind: "disconnected" }],
+  [
+    "an error with nulls for what is absent",
+    { error: { kind: "refusal", code: null, text: null } },
+    { kind: "refusal" },
+  ],
+  [
+    "an error with texts",
+    { error: { kind: "violation", code: "a", text: "b" } },
+    { kind: "violation", code: "a", text: "b" },
+  ],
+])("a client may report %s", async (_, own, error) => {
+  const { client } = await started(`read line; echo '${JSON.stringify({ messages: [], ...own })}'; cat > /dev/null`);
+  expect(await client.call(line)).toEqual({ messages: [], error });
+});
+
+test.runIf(posix).each([
+  ["no list", { calls: {} }],
+  ["no object", { calls: [1] }],
+  ["a call without a name", { calls: [{ input: {} }] }],
+  ["a call without an input", { calls: [{ call: "a" }] }],
+  ["messages that are no list", { calls: [{ call: "a", input: {}, messages: {} }] }],
+  ["answers that are no list", { calls: [{ call: "a", input: {}, answers: 1 }] }],
+  [
+    "a good call before a bad one",
+    {
+      calls: [
+        { call: "a", input: {} },
+        { call: 1, input: {} },
+      ],
+    },
+  ],
+])("a fixture that reports %s fails the case", async (_, report) => {
+  const url = `echo '{"url":"http://127.0.0.1:1"}'`;
+  const answers = [{ ready: "a" }, report].map((one) => `read line; echo '${JSON.stringify(one)}'`);
+  const server = await serverCommand([url, ...answers, "cat > /dev/null"].join("; "), { cwd: ".", wait: 10_000 });
+  onTestFinished(() => server.close());
+  await server.fixture!.begin({ case: "a", script: [] });
+  await expect(server.fixture!.report("a")).rejects.toMatchObject({ came: JSON.stringify(report) });
+  await expect(server.fixture!.report("a")).rejects.toMatchObject({ came: "it has been stopped" });
+});
+
+test.runIf(posix)("a fixture reports its calls, with what they were given", async () => {
+  const calls = [
+    { call: "a", input: {} },
+    { call: "b", input: {}, messages: [1], answers: [] },
+  ];
+  const script = `echo '{"url":"http://127.0.0.1:1"}'; read line; echo '${JSON.stringify({ calls })}'; cat > /dev/null`;
+  const server = await serverCommand(script, { cwd: ".", wait: 10_000 });
+  onTestFinished(() => server.close());
+  expect(await server.fixture!.report("a")).toEqual(calls);
 });
 
 test.runIf(posix)(

@@ -459,14 +459,17 @@ test("a request for a name that was made to point here is refused, and never rea
   const { url, entries } = await before(await listening(server));
   const ask = async (host: string, upgrade: Record<string, string>) => {
     const sent = request(`${url}/x`, { headers: { Host: host, ...upgrade }, agent: false }).end();
-    const [answer] = await once(sent, "response");
-    answer.resume();
-    await once(answer, "end");
-    return answer.statusCode;
+    const [answer] = (await once(sent, "response")) as [import("node:http").IncomingMessage];
+    const text = Buffer.concat(await answer.toArray()).toString();
+    return { status: answer.statusCode, type: answer.headers["content-type"], text };
   };
-  for (const upgrade of [{}, { Connection: "Upgrade", Upgrade: "websocket" }])
-    for (const host of ["evil.example", "evil.example:80", "127.0.0.1.evil.example"])
-      expect([host, await ask(host, upgrade as Record<string, string>)]).toEqual([host, 403]);
+  const refused = { status: 403, type: "text/plain", text: "this is a loopback address" };
+  for (const host of ["evil.example", "evil.example:80", "127.0.0.1.evil.example"]) {
+    expect([host, await ask(host, {})]).toEqual([host, refused]);
+    const upgrade = { Connection: "Upgrade", Upgrade: "websocket" };
+    expect([host, await ask(host, upgrade)]).toEqual([host, { status: 403, type: undefined, text: "" }]);
+  }
   expect([reached, entries()]).toEqual([[], []]);
-  for (const host of ["localhost", "127.0.0.1:80", "[::1]:80"]) expect(await ask(host, {})).toBe(200);
+  for (const host of ["localhost", "127.0.0.1:80", "[::1]:80"])
+    expect(await ask(host, {})).toMatchObject({ status: 200 });
 });

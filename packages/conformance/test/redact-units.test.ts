@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { encodeAs, packedIn } from "../src/redaction/base64.js";
 import { credentialsIn } from "../src/redaction/credentials.js";
 import { encodingOf, packedAs } from "../src/redaction/encoding.js";
+import { isCode } from "../src/redaction/looks.js";
 import { bounded, idsWith, isVague, kindOfName, kindsWith } from "../src/redaction/names.js";
 import { behind, besideLabel, inPair, kindOfLabel, labelIn } from "../src/redaction/pairs.js";
 import {
@@ -192,6 +193,18 @@ test("a name is that of a secret by the contract, of an id, or vague", () => {
     false,
   ]);
 });
+
+test.each<[string, boolean]>([
+  ["getToken(", true],
+  ["process.env.TOKEN", true],
+  ["hunter2)", true],
+  ["hunter2]", true],
+  ["hunter2}", true],
+  ["p-w(d)", false],
+  ["p-w[d]", false],
+  ["p-w{d}", false],
+  ["hunter2", false],
+])("whether %j is the expression of a program, or its end, is %s", (text, is) => expect(isCode(text)).toBe(is));
 
 test("what a label says of the value beside it", () => {
   const label = (object: Record<string, unknown>) => labelIn(object, kindOfName);

@@ -229,6 +229,34 @@ test("a transcript and metadata alone have no headers to check", async () => {
     expect(await found(ships(response(200), ship), header)).toEqual([]);
 });
 
+test.each<[string, Line[], string[]]>([
+  ["a status of the contract", ships(response(200)), []],
+  ["another status of a success", ships(response(201)), ["ships answers 200, not 201"]],
+  ["a status that nobody declares", ships(response(402)), ["ships: the contract has no fault with 402"]],
+  ["an unknown path", [request("GET", "/none"), response(200), end], ["harbor has no GET /none"]],
+  [
+    "an unknown path with an answer of any status",
+    [request("PUT", "/none"), response(402)],
+    ["harbor has no PUT /none"],
+  ],
+  ["a request before another", [request("OPTIONS", "/none"), response(200), end], []],
+  [
+    "a stream without its end",
+    [request("GET", "/watch"), response(200, ["Content-Type", "text/event-stream"]), end],
+    [],
+  ],
+])("of a recording that has metadata alone, %s is checked", async (_, lines, messages) => {
+  const findings = await found([...lines, ...(lines.at(-1) === end ? [] : [end])], { metadataOnly: true });
+  expect(findings.map(({ message }) => message)).toEqual(messages);
+});
+
+test("a verifier says which rules it checks", async () => {
+  const verifier = new Verifier(new Conversations(contract, await contract.accepts()), () => {});
+  expect(verifier.checked).toEqual(["schema", "order", "exchange", "end", "status", "header", "route"]);
+  verifier.header({ metadataOnly: true } as never);
+  expect(verifier.checked).toEqual(["route", "status"]);
+});
+
 test("an event has the name of its message where the contract says so", async () => {
   const tag = { in: "property", property: "type", event: true };
   const named = contractValue({
