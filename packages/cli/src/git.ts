@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { basename, dirname, posix, relative, resolve } from "node:path";
 import { follow, type Open, openOnDisk, withReferred } from "@parlance/language/load";
-import type { Place } from "./folders.js";
+import { isDirectory, type Place } from "./folders.js";
 import { UsageError } from "./io.js";
 
 /**
@@ -10,7 +10,8 @@ import { UsageError } from "./io.js";
  */
 export async function contractsOf(revision: string, directory: string): Promise<Place[]> {
   const [ref, path] = split(revision);
-  const near = dirname(resolve(directory));
+  // A folder that is gone now may have been there then; one that is there may be the root of the repository.
+  const near = (await isDirectory(directory)) ? directory : dirname(resolve(directory));
   const root = (await git(near, ["rev-parse", "--show-toplevel"])).toString().trim();
   const parsed = git(near, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`]);
   const commit = (await parsed.catch(() => "")).toString().trim();
