@@ -123,7 +123,7 @@ test.each<[id: string, came: number, flaw: string | undefined, done: string[]]>(
 
 describe("a message of a newer client", () => {
   /** A channel whose contract knows some bodies, and breaks at others. */
-  const channel = (tag: object, known: Record<string, "message" | "unknown" | "breaks">) => ({
+  const channel = (tag: object, known: Record<string, "message" | "unknown" | "breaks">, own?: string) => ({
     contract: {
       tag,
       channels: { radio: {} },
@@ -132,7 +132,7 @@ describe("a message of a newer client", () => {
     names: () => ["where", "reply"],
     codec: () => ({
       decode({ event, data }: { event?: string; data: string }) {
-        expect(event).toBeUndefined();
+        if (event !== own) return { message: {} };
         const [name] = Object.keys(JSON.parse(data));
         const how = known[name!];
         if (how === "breaks") throw new Violation("no", { code: "schema", protocol: "pier", side: "client" });
@@ -167,5 +167,14 @@ describe("a message of a newer client", () => {
   ])("%s", (_, tag, known, name) => {
     const found = unknownMessage(channel(tag, known) as never, "radio", "client");
     expect(found).toEqual(name === undefined ? undefined : { [name]: "parlance.unknown" });
+  });
+
+  test("of a stream has a name of its own as an event too", () => {
+    const stream = channel(
+      { in: "event" },
+      { kind: "message", on: "message", parlance: "unknown" },
+      "parlance.unknown",
+    );
+    expect(unknownMessage(stream as never, "watch", "server")).toEqual({ parlance: "parlance.unknown" });
   });
 });

@@ -104,7 +104,11 @@ export class Recorded {
 
 /** Ids of the path, such as a session's, stand for the recorded ones in the messages. */
 function bindPath(matcher: Matcher, recorded: string, came: string): void {
-  const segments = (target: string) => partsOf(target)?.pathname.split("/").map(decoded) ?? [];
+  // Both are paths of the contract, so that each segment can be decoded.
+  const segments = (target: string) =>
+    partsOf(target)!
+      .pathname.split("/")
+      .map((one) => decodeURIComponent(one));
   const now = segments(came);
   for (const [at, segment] of segments(recorded).entries()) {
     const other = now[at];
@@ -112,14 +116,6 @@ function bindPath(matcher: Matcher, recorded: string, came: string): void {
     matcher.bind(JSON.stringify(segment), JSON.stringify(other));
     // A shorter one may be part of any word.
     if (segment.length >= 8) matcher.bind(segment, other);
-  }
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
   }
 }
 
