@@ -23,6 +23,20 @@ const body = (title: string, name: string, ...values: string[]) =>
     examples: values.map((value) => ({ [name]: value })),
   });
 
+const lines = (...values: object[]) => values.map((line) => `${JSON.stringify(line)}\n`).join("");
+const frame = (from: string, kind: string, rest: object) => ({
+  from,
+  wire: JSON.stringify({ kind, ...rest }),
+  message: { type: kind, ...rest },
+});
+const call = (name: string, input: object, method: string, target: string, body?: string) => ({
+  from: "client",
+  call: name,
+  input,
+  request: { method, target, ...(body !== undefined && { body }) },
+});
+const radio = call("radio", { band: "low" }, "GET", "/radio/low");
+
 const KINDS = ["spotted", "mayDock", "where", "there", "question", "reply", "broken"];
 const contract = {
   $schema: "../contract.schema.json",
@@ -100,6 +114,24 @@ const files: Readonly<Record<string, string>> = {
     { id: string, part: string },
     { id: "q1", part: "half" },
     { id: "q1", part: "all" },
+  ),
+  "transcripts/night.jsonl": lines(
+    { note: "Channels that their client closes, leaves and loses, and a call while one is open." },
+    radio,
+    frame("client", "where", { id: "w1" }),
+    frame("server", "there", { of: "w1" }),
+    { from: "client", end: "close" },
+    radio,
+    frame("server", "question", { id: "q1" }),
+    call("dock", { ship: "daphne", berth: "b1" }, "POST", "/ships/daphne/dock", '{"berth":"b1"}'),
+    { from: "server", status: 204, body: "" },
+    frame("client", "reply", { id: "q1", part: "all" }),
+    { from: "client", end: "cut" },
+    radio,
+    frame("server", "question", { id: "q2" }),
+    { from: "server", end: "cut" },
+    call("sail", { ship: "daphne" }, "DELETE", "/ships/daphne"),
+    { from: "server", status: 409, type: "application/json", body: '{"error":"not yet"}' },
   ),
   "messages/broken.json": message("broken", { error: string }, { error: "No light." }),
 };
