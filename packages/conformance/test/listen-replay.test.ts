@@ -1,0 +1,201 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { connect as dial } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { WebSocket } from "ws";
+import { listenReplay } from "../src/node/listen.js";
+import type { Answering, Arriving, Replayed } from "../src/replay/answering.js";
+import { selected } from "../src/replay/server.js";
+
+// A replay or a mock on a port: what it is asked, and what comes of its answers.
+
+async function listening(own: Partial<Answering> = {}, options = {}) {
+  let closed = 0;
+  const none: Answering = {
+    answer: async () => Promise.reject(new Error("no answer")),
+    accept: async () => Promise.reject(new Error("no WebSocket")),
+    close: () => ++closed,
+  };
+  const server = await listenReplay({ ...none, ...own }, options);
+  onTestFinished(() => server.close());
+  return { ...server, closed: () => closed };
+}
+
+const answered = (more: Partial<Replayed> = {}): Replayed => ({
+  status: 200,
+  headers: [],
+  async *body() {},
+  ...more,
+});
+
+async function asking(url: string, options: object = {}) {
+  const sent = request(url, { agent: false, ...options });
+  sent.on("error", () => {});
+  sent.end();
+  const [answer] = (await once(sent, "response")) as [IncomingMessage];
+  const text = await answer.toArray().then(
+    (chunks) => Buffer.concat(chunks).toString(),
+    (error: Error) => error.message,
+  );
+  return { status: answer.statusCode, headers: answer.headers, text };
+}
+
+test("a request arrives whole, with its headers as they were sent", async () => {
+  const came: Arriving[] = [];
+  const answer = async (asked: Arriving) => {
+    came.push(asked);
+    return answered({
+      status: 418,
+      headers: [
+        ["X-One", "1"],
+        ["X-One", "2"],
+      ],
+    });
+  };
+  const { url } = await listening({ answer });
+  const { status, headers } = await fetch(`${url}/a?b=c`, { method: "PUT", headers: { "X-A": "b" }, body: "text" });
+  expect([status, headers.get("x-one")]).toEqual([418, "1, 2"]);
+  expect(came).toMatchObject([{ method: "PUT", target: "/a?b=c", body: "text" }]);
+  expect(came[0]!.headers).toContainEqual(["X-A", "b"]);
+});
+
+test("a large answer waits for its reader, and ends with it", async () => {
+  const chunk = new Uint8Array(1 << 20);
+  let given = 0;
+  let left = false;
+  const answer = async () =>
+    answered({
+      async *body(signal) {
+        signal.addEventListener("abort", () => {
+          left = true;
+        });
+        for (; given < 64; given++) yield chunk;
+      },
+    });
+  const { url } = await listening({ answer });
+  const whole = await (await fetch(url)).arrayBuffer();
+  expect([whole.byteLength, left]).toEqual([64 << 20, true]);
+  given = 0;
+  left = false;
+  const reader = dial(Number(new URL(url).port), "127.0.0.1").pause();
+  reader.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  await expect.poll(() => given).toBeGreaterThan(0);
+  let seen = -1;
+  for (let still = 0; still < 50; still++) {
+    if (given !== seen) still = 0;
+    seen = given;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(given).toBeLessThan(64);
+  reader.destroy();
+  await expect.poll(() => left).toBe(true);
+});
+
+test.each<[string, Answering["answer"], string | undefined]>([
+  ["that fails", async () => Promise.reject(new Error("no")), undefined],
+  [
+    "whose body fails",
+    async () =>
+      answered({
+        async *body() {
+          yield new TextEncoder().encode("a part");
+          throw new Error("cut");
+        },
+      }),
+    "a part",
+  ],
+])("an answer %s cuts the connection, after what was sent", async (_, answer, part) => {
+  const { url } = await listening({ answer });
+  const socket = dial(Number(new URL(url).port), "127.0.0.1");
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  const text = Buffer.concat(await socket.toArray()).toString();
+  if (part === undefined) expect(text).toBe("");
+  else expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n6\r\na part\r\n$/);
+});
+
+describe("a WebSocket", () => {
+  test("that is refused gets the status and the body", async () => {
+    const accept = async () => ({ refused: { status: 403, body: "nö" } });
+    const { url } = await listening({ accept });
+    const headers = { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Key": "eA==" };
+    expect(await asking(url, { headers: { ...headers, "Sec-WebSocket-Version": "13" } })).toEqual({
+      status: 403,
+      headers: { connection: "close", "content-length": "3" },
+      text: "nö",
+    });
+    const unknown = await listening({ accept: async () => ({ refused: { status: 499, body: "" } }) });
+    expect(await asking(unknown.url, { headers: { ...headers, "Sec-WebSocket-Version": "13" } })).toMatchObject({
+      status: 499,
+      text: "",
+    });
+  });
+
+  test("that cannot be decided on is cut", async () => {
+    const { url } = await listening();
+    const socket = new WebSocket(url.replace("http", "ws"));
+    const [error] = (await once(socket, "error")) as [Error];
+    expect(error.message).toBe("socket hang up");
+  });
+
+  test("holds its conversation on the port, by the client's own subprotocol", async () => {
+    const { url } = await listening({
+      accept: async ({ target }) => ({
+        run: (port) => port.listen({ frame: (text) => port.send(`${target} ${text}`), close() {} }),
+      }),
+    });
+    const socket = new WebSocket(`${url.replace("http", "ws")}/a`, ["parlance.__redacted_1__"]);
+    await once(socket, "open");
+    socket.send("hello");
+    expect(String((await once(socket, "message"))[0])).toBe("/a hello");
+    expect(socket.protocol).toBe("parlance.__redacted_1__");
+    socket.close();
+  });
+
+  test.each<[string[], string | false]>([
+    [["parlance.__redacted_1__"], "parlance.__redacted_1__"],
+    [["chat", "parlance.x"], "parlance.x"],
+    [["chat", "parlance"], false],
+    [[], false],
+  ])("of which %j are offered has the subprotocol %j", (offered, one) => expect(selected(offered)).toBe(one));
+});
+
+test.each<[host: string, status: number]>([
+  ["localhost", 200],
+  ["LOCALHOST:1", 200],
+  ["127.0.0.1:80", 200],
+  ["127.8.9.10", 200],
+  ["[::1]:80", 200],
+  ["a.localhost", 200],
+  ["evil.example", 403],
+  ["127.0.0.1.evil.example", 403],
+  ["localhost.evil.example", 403],
+])("a request for the name %j is answered with %i", async (Host, status) => {
+  const { url } = await listening({ answer: async () => answered() });
+  const found = await asking(url, { headers: { Host } });
+  expect(found.status).toBe(status);
+  if (status === 403) expect(found.text).toBe("this server answers to loopback names only\n");
+});
+
+test("a request without a name is refused", async () => {
+  const { url } = await listening({ answer: async () => answered() });
+  const socket = dial(Number(new URL(url).port), "127.0.0.1");
+  socket.write("GET / HTTP/1.0\r\n\r\n");
+  expect(Buffer.concat(await socket.toArray()).toString()).toMatch(/^HTTP\/1\.1 403 /);
+});
+
+test("a server that closes closes its replay, and ends what is open", async () => {
+  const { url, close, closed } = await listening({
+    answer: async () =>
+      answered({
+        async *body(signal) {
+          yield new Uint8Array([1]);
+          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        },
+      }),
+  });
+  const reader = (await fetch(url)).body!.getReader();
+  await reader.read();
+  await close();
+  expect(closed()).toBe(1);
+  await expect(reader.read()).rejects.toThrow();
+});
