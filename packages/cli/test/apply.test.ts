@@ -104,6 +104,11 @@ test("--json tells hashes, the preview, the way back and the conflicts", async (
   expect(done.files).toEqual([
     { path: "src/a.js", before: expect.stringMatching(/^sha256:/), after: expect.stringMatching(/^sha256:/) },
   ]);
+  const created = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n";
+  const made = JSON.parse((await run(["--json", "-"], created)).out);
+  expect(made.files).toEqual([{ path: "new.txt", before: null, after: expect.stringMatching(/^sha256:/) }]);
+  const gone = JSON.parse((await run(["--json", "-"], made.inverse)).out);
+  expect(gone.files).toEqual([{ path: "new.txt", before: made.files[0].after, after: null }]);
   const back = await run(["-"], done.inverse);
   expect(back.file).toContain("const b = 2;");
   const failed = JSON.parse((await run(["--json", "-"], diff.replaceAll("src/a.js", "src/z.js"))).out);
@@ -117,6 +122,20 @@ test("colours are for terminals without NO_COLOR, and control characters never r
   const none = await run(["--check", "-"], evil, { tty: true, env: { NO_COLOR: "1" } });
   expect(plain.out).toBe(evil);
   expect(color.out).toContain("\x1b[32m+const b = 3; ␛[2J\ufffd\x1b[0m\n");
+  const shown = (code: number, text: string) => `\x1b[${code}m${text}\x1b[0m`;
+  expect(color.out.split("\n")).toEqual([
+    shown(1, "--- a/src/a.js"),
+    shown(1, "+++ b/src/a.js"),
+    shown(36, "@@ -1,3 +1,3 @@"),
+    " const a = 1;",
+    shown(31, "-const b = 2;"),
+    shown(32, "+const b = 3; ␛[2J\ufffd"),
+    " export { a, b };",
+    "",
+  ]);
+  const head = "diff --git a/new.txt b/new.txt";
+  const created = `${head}\nnew file mode 100644\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n`;
+  expect((await run(["--check", "-"], created, { tty: true })).out).toContain(`${shown(1, head)}\n`);
   expect(none.out).toContain("+const b = 3; ␛[2J\ufffd\n");
   expect(none.out).not.toContain("\x1b");
 });

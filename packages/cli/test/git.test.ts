@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { contractsAt, isDirectory, type Place } from "../src/folders.js";
@@ -64,6 +64,8 @@ test("a revision has the same texts as the disk, with what schemas refer to and 
     expect(filesOf([one!])).toEqual({ [name]: disk[name] });
   }
   expect((await parlance(cwd, "compat main")).err).toBe("0 changes, 0 breaking\n");
+  await rm(join(cwd, "schemas"), { recursive: true });
+  expect(filesOf(await contractsOf("main", join(cwd, "schemas")))).toMatchObject({ third: disk.third });
 });
 
 test("contracts at the root of the repository are found too", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Options } from "../src/io.js";
 import { COMMANDS, parlance } from "./terminal.js";
 
 test("each command has a line of its own in the help, which says what it does", async () => {
@@ -17,4 +18,15 @@ test.each([
   const { code, err } = await parlance("/", words);
   expect(code).toBe(2);
   expect(err).toContain(said);
+});
+
+test.each(COMMANDS)("the help of %s has each option, and says in words what it does", async (command) => {
+  const { out } = await parlance("/", `${command} --help`);
+  const { options } = (await import(`../src/${command}.ts`)) as { options: Options };
+  const rows = out
+    .split("\n")
+    .flatMap((line) => /^ {2}(?:-\w, )?--([a-z-]+)\S*(?: [A-Z]\S*| server\|client)? {2,}(\S.*)$/.exec(line) ?? []);
+  const described = new Map(rows.flatMap((one, at) => (at % 3 === 1 ? [[one, rows[at + 1]!] as const] : [])));
+  expect([...described.keys()].sort()).toEqual(Object.keys(options).sort());
+  for (const [name, words] of described) expect(words.split(" ").length, name).toBeGreaterThan(2);
 });
