@@ -109,6 +109,8 @@ describe("a lane", () => {
       vi.advanceTimersByTime(1);
       await turn();
       expect(came).toEqual(["a", "b"]);
+      vi.advanceTimersByTime(100);
+      expect(lane.flowing).toBe(true);
       lane.release();
       expect([vi.getTimerCount(), lane.flowing]).toEqual([0, true]);
       for (const one of ["c", "d"]) {

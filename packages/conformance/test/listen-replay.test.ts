@@ -37,7 +37,7 @@ async function asking(url: string, options: object = {}) {
     (chunks) => Buffer.concat(chunks).toString(),
     (error: Error) => error.message,
   );
-  return { status: answer.statusCode, headers: answer.headers, text };
+  return { status: answer.statusCode, reason: answer.statusMessage, headers: answer.headers, text };
 }
 
 test("a request arrives whole, with its headers as they were sent", async () => {
@@ -120,12 +120,14 @@ describe("a WebSocket", () => {
     const headers = { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Key": "eA==" };
     expect(await asking(url, { headers: { ...headers, "Sec-WebSocket-Version": "13" } })).toEqual({
       status: 403,
+      reason: "Forbidden",
       headers: { connection: "close", "content-length": "3" },
       text: "nö",
     });
     const unknown = await listening({ accept: async () => ({ refused: { status: 499, body: "" } }) });
     expect(await asking(unknown.url, { headers: { ...headers, "Sec-WebSocket-Version": "13" } })).toMatchObject({
       status: 499,
+      reason: "",
       text: "",
     });
   });

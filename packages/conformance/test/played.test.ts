@@ -221,6 +221,36 @@ describe("a request", () => {
   });
 });
 
+test("an event waits for the requests before it, and what did not come in time is reported", async () => {
+  const other = request(2, "/b");
+  const entries = [request(), response(200, stream), other, say(1, "server", { kind: "event", text: "x" }), end()];
+  const waiting = await replaying(entries, { wait: 30 });
+  const { body } = await waiting.answer(asking());
+  const read = async (chunks: AsyncIterable<Uint8Array>) => {
+    for await (const _ of chunks);
+  };
+  await expect(read(body(new AbortController().signal))).rejects.toThrow("the client");
+  expect(waiting.problems.map(formatProblem)).toEqual([
+    "left: the client's GET /b was recorded before the server's event x, and did not come",
+  ]);
+  // A replay that closes meanwhile has no more to say of it.
+  const closed = await replaying(entries);
+  const { body: chunks } = await closed.answer(asking());
+  const reading = expect(read(chunks(new AbortController().signal))).rejects.toThrow();
+  closed.close();
+  await reading;
+  expect(closed.problems.map(formatProblem)).toEqual(["left: GET /b was recorded, and was not asked for"]);
+});
+
+test("a value that is given for a secret stands in no problem", async () => {
+  const values = { __redacted_1__: "correct-horse-battery", other: "another-horse-battery" };
+  const server = await replaying([request()], { values });
+  await server.answer(asking("/correct-horse-battery/another-horse-battery"));
+  const [problem] = server.problems.map(formatProblem);
+  expect(problem).toContain("/another-horse-battery");
+  expect(problem).not.toContain("correct-horse-battery");
+});
+
 describe("a WebSocket", () => {
   const opened = [request(1, "/a", { socket: true }), response(101)];
   const frame = (from: "client" | "server", text: string) => say(1, from, { kind: "frame", text });
@@ -245,6 +275,14 @@ describe("a WebSocket", () => {
     const { heard, server } = await talk(all, ["go"]);
     expect(heard).toEqual(["one", "two", [1001, "bye"]]);
     expect(server.close()).toEqual([]);
+  });
+
+  test("reports what its client sent and was not recorded, in part where it is long", async () => {
+    const { server } = await talk([frame("client", "go"), close], ["go", "more", "x".repeat(201)]);
+    expect(server.close().map(formatProblem)).toEqual([
+      "more: the client sent more on WebSocket /a",
+      `more: the client sent ${"x".repeat(200)} on WebSocket /a`,
+    ]);
   });
 
   test("tells a message that differs, and goes on", async () => {

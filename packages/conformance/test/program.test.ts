@@ -135,6 +135,12 @@ test.runIf(posix)(
   },
 );
 
+test("a program that cannot be started fails its call, which says why", async () => {
+  const client = clientCommand("true", { cwd: "/parlance/no/such/folder", wait: 10_000 });
+  onTestFinished(() => client.close());
+  await expect(client.call(line)).rejects.toMatchObject({ came: expect.stringContaining("ENOENT") });
+});
+
 test.runIf(posix)("lines of the program's own, a byte order mark and CR LF are passed over", async () => {
   const { client } = await started(
     `read line; echo hello; printf '\\357\\273\\277 {"messages":[1]}\\r\\n'; echo; cat > /dev/null`,

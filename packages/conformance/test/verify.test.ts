@@ -250,6 +250,17 @@ test.each<[string, Line[], string[]]>([
   expect(findings.map(({ message }) => message)).toEqual(messages);
 });
 
+test.each<[string, Line, string | undefined]>([
+  ["as JSON", body("{", "client"), "client: harbor: the body is not JSON (from the client)"],
+  ["as a text", body("{", "client"), undefined],
+])("a body that is sent %s and is not JSON", async (how, text, flaw) => {
+  const type = how === "as JSON" ? "application/json" : "text/plain";
+  const lines = [request("POST", "/dock", [["Content-Type", type]]), text, response(204), end];
+  const [first] = (await found(lines)).map(({ message }) => message);
+  if (flaw === undefined) expect(first).toMatch(/^client: (?!.*is not JSON)/);
+  else expect(first).toBe(flaw);
+});
+
 test("a verifier says which rules it checks", async () => {
   const verifier = new Verifier(new Conversations(contract, await contract.accepts()), () => {});
   expect(verifier.checked).toEqual(["schema", "order", "exchange", "end", "status", "header", "route"]);
