@@ -211,7 +211,13 @@ describe("An operation", () => {
     [
       "breaks its schema",
       () => Response.json([{ id: 7 }]),
-      { name: "Violation", code: "schema", side: "server", subject: "listAgents" },
+      {
+        name: "Violation",
+        code: "schema",
+        side: "server",
+        subject: "listAgents",
+        message: expect.stringContaining(" in the answer of listAgents"),
+      },
     ],
     [
       "is no JSON",
@@ -228,9 +234,11 @@ describe("An operation", () => {
       () => Response.json({ error: "busy" }, { status: 503, headers: { "Retry-After": "7" } }),
       { name: "Refusal", status: 503, message: "busy", retryAfter: 7 },
     ],
-  ])("whose answer %s fails", async (_, answer, error) => {
-    const { call } = operating([answer()]);
-    expect(await thrown(() => call("listAgents", {}, {}))).toMatchObject(error);
+  ])("whose answer %s fails, and aborts its request with its error", async (_, answer, error) => {
+    const { call, sent } = operating([answer()]);
+    const found = await thrown(() => call("listAgents", {}, {}));
+    expect(found).toMatchObject(error);
+    expect(sent[0]!.signal).toMatchObject({ aborted: true, reason: found });
   });
 
   test("quotes an answer of another type, up to 80 characters", async () => {

@@ -93,7 +93,7 @@ function channel(opens: (readonly [Socket, received: number] | number | Error)[]
   const leave = (...types: string[]) => {
     unconfirmed = types.map((type) => ({ type }));
   };
-  return { open, asked, cancel, fail, heard, life, leave, port: () => port };
+  return { open, asked, cancel, fail, heard, life, leave, port: () => port, end: () => settle(undefined) };
 }
 
 describe("A channel that reconnects", () => {
@@ -187,6 +187,21 @@ describe("A channel that reconnects", () => {
     await expect(reconnecting.open()).rejects.toBe(refused);
     expect(cancel).toHaveBeenCalledOnce();
   });
+
+  test.each([true, false])(
+    "that ends by itself is joined no more, and cancelled at its server where it is cut: %s",
+    async (cut) => {
+      const one = socket();
+      const { open, asked, cancel, end } = channel([[one, 0], 1000, 1000, [socket(), 0]]);
+      await open();
+      if (cut) one.end(1006);
+      await soon();
+      const before = asked.length;
+      end();
+      await vi.advanceTimersByTimeAsync(5000);
+      expect([asked.length, cancel.mock.calls.length]).toEqual([before, cut ? 1 : 0]);
+    },
+  );
 
   test("gives up when its time is over, with what was not confirmed", async () => {
     const one = socket();

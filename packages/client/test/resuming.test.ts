@@ -88,6 +88,32 @@ test.each([
   expect(asked).toHaveLength(milliseconds / 100);
 });
 
+test("a stream has its whole time to be joined again after each message, and only the rest of it without one", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  const joined = () => new Response(null, { headers: offered("e; grace=30; beat=15") });
+  const refused = () => new Response("no", { status: 503 });
+  const answers = [refused, joined, refused, joined, refused];
+  const { at, asked } = position(() => (answers.shift() ?? refused)());
+  at.joined(offered("e; grace=30; beat=15"));
+  const join = async () => {
+    const found = at.join(lost, 0).then(
+      () => "joined",
+      (error: unknown) => error,
+    );
+    await vi.advanceTimersByTimeAsync(1000);
+    return found;
+  };
+  // Each time is three attempts long.
+  expect([await join(), at.isNext("e.1"), await join(), await join(), asked.length]).toEqual([
+    "joined",
+    true,
+    "joined",
+    lost,
+    5,
+  ]);
+  vi.useRealTimers();
+});
+
 describe("A POST that is refused", () => {
   test.each<[why: string, answer: () => Response, joins: boolean]>([
     ["with a bare 400, as an HTTP parser does", () => new Response(null, { status: 400 }), true],
@@ -107,5 +133,18 @@ describe("A POST that is refused", () => {
       status: answer().status,
     });
     expect(methods.filter((method) => method !== "DELETE")).toEqual(joins ? ["POST", "GET"] : ["POST"]);
+  });
+
+  test("and whose messages are gone when it is joined has a gap, with the refusal as its cause", async () => {
+    const gone = new Headers({ [RESUME]: "gap; after=0; first=9" });
+    const fetch = async ({ method }: Request) =>
+      method === "POST" ? new Response(null, { status: 400 }) : new Response("no", { status: 410, headers: gone });
+    await expect(
+      connect(foldGateway, { fetch, resume: true, random: () => 0 }).send({ content: "x" }).opened,
+    ).rejects.toMatchObject({
+      code: "gap",
+      message: "fold-gateway.send was refused: messages after 0 are gone",
+      cause: { code: "unreachable", cause: { name: "Refusal", status: 400 } },
+    });
   });
 });

@@ -236,6 +236,38 @@ test("a stream ends with what reading a message throws, where that is no violati
   expect([aborted(), onViolation.mock.calls]).toEqual([true, []]);
 });
 
+test("a stream reads a character whose bytes come apart", async () => {
+  const bytes = new TextEncoder().encode(TEXT.replace('"a"', '"é€🙂"') + DONE);
+  const body = () =>
+    new ReadableStream({
+      start(controller) {
+        for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+        controller.close();
+      },
+    });
+  const fetch = async () => new Response(body(), { headers: SSE });
+  const stream = connect(foldGateway, { fetch, resume: false }).send({ content: "x" });
+  const texts: unknown[] = [];
+  for await (const message of stream) if (message.type === "text") texts.push(message.text);
+  expect(texts).toEqual(["é€🙂"]);
+});
+
+test("a stream fails with the error of the function that tells whether its session has ended", async () => {
+  const mistake = new RangeError("no session");
+  const { messages } = new StreamReader(foldGateway as unknown as AnyContract, {}, "send", {
+    what: "p.send",
+    stream: foldGateway.operations.send!.answer.stream!,
+    life: lifetime(),
+    send: async () => new Response(TEXT, { headers: SSE }),
+    abandon: vi.fn(),
+    sessionEnded: () => Promise.reject(mistake),
+    over: vi.fn(),
+  });
+  expect((await messages.next()).value?.type).toBe("text");
+  await expect(messages.next()).rejects.toBe(mistake);
+  expect(await messages.next()).toEqual({ done: true, value: undefined });
+});
+
 test("a stream that sends nothing for the idle time-out says so, with the time", async () => {
   const { fetch } = server(TEXT, "hold");
   const stream = connect(foldGateway, { fetch, idleTimeout: 20, resume: false }).send({ content: "x" });

@@ -212,6 +212,15 @@ describe("The end of a session", () => {
     expect(heard("who").at(-1)).toMatchObject({ ends: [[me, 2]] });
   });
 
+  test.each([true, false])("is remembered for five seconds after pub/sub took it (answers: %s)", async (answers) => {
+    const { sessions } = await meeting({ answers });
+    sessions.end("s");
+    await after(4900);
+    expect(sessions.joined("s")).toBeInstanceOf(Promise);
+    await after(1200);
+    expect(sessions.joined("s")).toBeUndefined();
+  });
+
   test("elsewhere counts once, however many servers report it, and ends the readers here", async () => {
     const { reader, tell, me, heard } = await meeting();
     const { ends } = await reader();

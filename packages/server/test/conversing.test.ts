@@ -167,6 +167,14 @@ describe("A channel", () => {
     ]);
   });
 
+  test("cannot name what it does not know where its messages have no property in common", async () => {
+    const { hears, say } = await opened(listening, {}, ({ messages }) => ({
+      messages: { ...messages, list_files: { ...messages.list_files, shape: undefined } },
+    }));
+    say({ action: "fly" });
+    expect((await hears(2))[1]).toEqual({ status: "error", error: "the message is unknown" });
+  });
+
   test("does not answer what it does not know where answers have a key", async () => {
     const keyed = ({ exchanges = [] }: AnyContract) => ({ exchanges: exchanges.map((one) => ({ ...one, key: "id" })) });
     for (const change of [

@@ -48,6 +48,8 @@ test.each([
     maxHeadersCount: 0,
     headersTimeout: LISTEN_LIMITS.headersWithin,
     requestTimeout: LISTEN_LIMITS.requestWithin,
+    // A slow request is cut this long after its time at the latest.
+    connectionsCheckingInterval: 5000,
   });
   const closed = close();
   expect(close()).toBe(closed);

@@ -16,7 +16,7 @@ const after = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds
 /** A handler's stream of a session: a test is the handler, the session, and the reader. */
 function merging(
   limits: Partial<Limits> = {},
-  more: { joined?: () => Promise<unknown>; before?: readonly Sent[] } = {},
+  more: { joined?: () => Promise<unknown>; before?: readonly Sent[]; input?: object } = {},
 ) {
   const root = Scope.open(() => {});
   onTestFinished(() => root.close());
@@ -54,7 +54,8 @@ function merging(
     },
   } as unknown as Context;
   const encode = (message: AnyMessage, sent?: Sent) => new Encoded(message, { data: message.type }, sent);
-  const merged = new SessionMerge(context, { input: { id: "s" } } as unknown as Called, own, encode, scope, handler);
+  const { input = { id: "s" } } = more;
+  const merged = new SessionMerge(context, { input } as unknown as Called, own, encode, scope, handler);
   const onHandlerDone = vi.fn();
   merged.onHandlerDone = onHandlerDone;
   const next = () => {
@@ -106,6 +107,14 @@ describe("A stream of a session", () => {
     const [second, third] = [next(), next()];
     await after(0);
     expect([second.got, third.got, onHandlerDone.mock.calls]).toEqual(["other", "more", []]);
+  });
+
+  test("that names no session reads the one without a name", async () => {
+    const { next, say, subscribe } = merging({}, { input: {} });
+    next();
+    say("own");
+    await after(0);
+    expect(subscribe.mock.calls.map(([key]) => key)).toEqual([""]);
   });
 
   test("does not wait for a handler longer than a heartbeat, whose first message comes in its turn then", async () => {

@@ -107,6 +107,11 @@ describe("A question to all servers", () => {
     root.close(new Error("closed"));
     expect(await after(0, closing)).toMatchObject({ message: "closed" });
     expect(vi.getTimerCount()).toBe(0);
+    const other = asking();
+    const silent = other.queries.askOnce(other.publish(1));
+    await other.after(0, Promise.resolve());
+    other.root.close();
+    expect(await other.after(0, silent)).toMatchObject({ name: "AbortError", message: "the query is over" });
   });
 
   test.each([undefined, NOBODY])(

@@ -99,6 +99,19 @@ describe.each(Object.keys(RUNTIMES))("in %s", (name) => {
     await vi.waitFor(() => expect(app.stats()).toMatchObject({ calls: 0, channels: 0 }));
   });
 
+  test("a channel goes on when the request of its handshake is aborted, which its socket has replaced", async () => {
+    const runtime = start(name);
+    await runtime.serve(echo({ resume: false }));
+    const left = new AbortController();
+    const { peer } = (await runtime.arrive(new Request(upgrade("/ws"), { signal: left.signal }))) as Opened;
+    const { all } = heard(peer);
+    await vi.waitFor(() => expect(all).toHaveLength(1));
+    left.abort();
+    await new Promise((resolve) => setImmediate(resolve));
+    peer.send('{"action":"upload_file","filename":"f","content":""}');
+    await vi.waitFor(() => expect(JSON.parse(all[1]!)).toMatchObject({ action: "file_uploaded", filename: "f" }));
+  });
+
   test("a handshake is refused with a status, and one for no channel is a request like any other", async () => {
     const runtime = start(name);
     const app = echo({ authenticate: () => false });

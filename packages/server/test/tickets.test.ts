@@ -123,11 +123,17 @@ describe("A ticket", () => {
     expect(local.take(ticket, { ...place, ...given })).toBeUndefined();
   });
 
-  test("of a conversation that is over is taken no more", () => {
-    const { local, open } = channels();
-    const { ticket } = open();
-    expect(local.cancel("a")).toBe(true);
-    expect(local.take(ticket, place)?.(socketOf().port) ?? false).toBe(false);
+  test("of a conversation that is over is taken no more, and forgotten with it", async () => {
+    for (const how of ["at once", "later"]) {
+      const { local, open } = channels();
+      const { ticket } = open();
+      expect(local.cancel("a")).toBe(true);
+      if (how === "at once") expect(local.take(ticket, place)?.(socketOf().port) ?? false).toBe(false);
+      else {
+        await turn();
+        expect(local.take(ticket, place)).toBeUndefined();
+      }
+    }
   });
 });
 
