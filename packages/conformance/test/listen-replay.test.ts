@@ -91,6 +91,27 @@ test("a large answer waits for its reader, and ends with it", async () => {
   await expect.poll(() => left).toBe(true);
 });
 
+test("an answer whose reader has left is over with its next part", async () => {
+  let over = false;
+  const answer = async () =>
+    answered({
+      async *body(signal) {
+        try {
+          yield new Uint8Array([1]);
+          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+          for (;;) yield new Uint8Array([2]);
+        } finally {
+          over = true;
+        }
+      },
+    });
+  const { url } = await listening({ answer });
+  const reader = (await fetch(url)).body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  await expect.poll(() => over).toBe(true);
+});
+
 test.each<[string, Answering["answer"], string | undefined]>([
   ["that fails", async () => Promise.reject(new Error("no")), undefined],
   [
@@ -189,14 +210,13 @@ test("a server that closes closes its replay, and ends what is open", async () =
   const { url, close, closed } = await listening({
     answer: async () =>
       answered({
+        // The client has the head before there is a body.
         async *body(signal) {
-          yield new Uint8Array([1]);
           await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
         },
       }),
   });
   const reader = (await fetch(url)).body!.getReader();
-  await reader.read();
   await close();
   expect(closed()).toBe(1);
   await expect(reader.read()).rejects.toThrow();

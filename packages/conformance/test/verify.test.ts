@@ -171,6 +171,13 @@ const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] 
     [],
   ],
   ["an event behind the end of its answer", [...ships(response(200, JSON_TYPE, TOTAL), ship), event], ["order"]],
+  ...(["close", "ping", "pong", "error"] as const).flatMap((kind): [string, Line[], string[]][] => {
+    const late = { from: "server", kind, ...(kind === "close" && { code: 1000, reason: "" }), text: "" } as Line;
+    return [
+      [`a ${kind} behind both closes`, [...radios(OVER), close("server"), close("client"), late], []],
+      [`a ${kind} before any connection`, [late], ["order"]],
+    ];
+  }),
   ["a close of a connection that never began", [close("client")], ["order"], /^close of a connection that is not open/],
   ["an end of a connection that never began", [end], ["order"], /^end of a connection that is not open/],
   ["text frames", [...radios('{"type":"over"}'), end], []],
