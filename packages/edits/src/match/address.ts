@@ -5,18 +5,17 @@ import type { Below, Target } from "./target.js";
 
 /** Checks the whole address: anchors and the end of the file are looked for in the blocks of the text. */
 export const readAddress: ReadAddress = (sides, target) => {
-  const { hunk, changes } = sides;
+  const { hunk, leading } = sides;
   const address = readSection(sides, target);
   if (address === null || !isAnchored(hunk)) return address;
   const { anchors = [], atEnd } = hunk;
   const { last } = target.outline!;
   const below = anchors.length > 0 ? readBelow(anchors, target) : null;
-  const shift = changes[0]?.from ?? 0;
   return {
     ...address,
     inside(row, rows) {
       if (atEnd && lastRow(row, rows) < last) return false;
-      return below === null || below(row, firstChange(row, rows, shift));
+      return below === null || below(row, firstChange(row, rows, leading));
     },
   };
 };
@@ -43,8 +42,8 @@ function readBelow(anchors: readonly string[], target: Target): Below {
   const reach = reachOf(open);
   const below = (row: number, change: number): boolean => {
     const before = lastUpTo(starts, row);
-    // It begins in the block, or it shows the anchor itself above what it changes.
-    return (before >= 0 && reach[before]! > row) || (starts[before + 1] ?? change) < change;
+    // It begins in the block, or it shows the anchor itself, if there is one behind its beginning, above what it changes.
+    return (before >= 0 && reach[before]! > row) || starts[before + 1]! < change;
   };
   belows.set(key, below);
   return below;
@@ -59,7 +58,7 @@ function reachOf(blocks: readonly Block[]): number[] {
   });
 }
 
-function firstChange(row: number, rows: readonly number[], shift: number): number {
-  for (let i = shift; i < rows.length; i++) if (rows[i]! >= 0) return rows[i]!;
+function firstChange(row: number, rows: readonly number[], leading: number): number {
+  for (let i = leading; i < rows.length; i++) if (rows[i]! >= 0) return rows[i]!;
   return lastRow(row, rows) + 1;
 }

@@ -37,6 +37,7 @@ const WORDS = new Set(
 );
 
 const TOKEN = /[\p{L}_$][\p{L}\p{M}\p{N}_$]*|\p{N}[\p{L}\p{N}._]*|[^\s]/gu;
+const WORD = /[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu;
 /** The words that an identifier is made of. */
 const PART = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|\p{Lo}+/gu;
 /** Endings by which one word becomes another. */
@@ -63,7 +64,8 @@ export const misspelt: Aligner = {
 function readWords({ text, hunks }: Target): ReadonlySet<string> {
   const fresh = hunks.flatMap(({ lines }) => lines.filter((line) => line[0] === "+"));
   const words = new Set<string>();
-  for (const [word] of `${text}\n${fresh.join("\n")}`.matchAll(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu)) {
+  // Each new line begins with its mark, which is part of no word.
+  for (const [word] of [text, ...fresh].join("").matchAll(WORD)) {
     if (words.has(word)) continue;
     words.add(word);
     for (const [part] of word.matchAll(PART)) words.add(part.toLowerCase());
@@ -80,7 +82,7 @@ function isTypo(patch: string, text: string, words: ReadonlySet<string>): boolea
   if (Math.min(patch.length, text.length) < SHORTEST || Math.max(patch.length, text.length) > LONGEST) return false;
   if (Math.abs(patch.length - text.length) > 2) return false;
   if (isSwapped(patch, text, words)) return true;
-  const [own, there] = [patch, text].map((line) => line.match(TOKEN) ?? []);
+  const [own, there] = [patch, text].map((line) => line.match(TOKEN));
   if (own!.length !== there!.length) return false;
   const wrong = own!.flatMap((token, i) => (token === there![i] ? [] : [i]));
   return wrong.length === 1 && isMisspelt(own![wrong[0]!]!, there![wrong[0]!]!, words);
@@ -93,12 +95,10 @@ function isTypo(patch: string, text: string, words: ReadonlySet<string>): boolea
 function isSwapped(patch: string, text: string, words: ReadonlySet<string>): boolean {
   const { head: at } = commonEnds(patch, text);
   const pair = patch.slice(at, at + 2);
-  if (patch !== text.slice(0, at) + (text[at + 1] ?? "") + (text[at] ?? "") + text.slice(at + 2)) return false;
+  if (patch !== text.slice(0, at) + text.charAt(at + 1) + text.charAt(at) + text.slice(at + 2)) return false;
   if (!/\p{L}/u.test(pair) || /\p{N}|\p{Lu}\p{Lu}|\p{Ll}\p{Ll}/u.test(pair)) return false;
-  const made = [...patch.matchAll(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu)].filter(
-    ({ 0: word, index }) => index <= at + 2 && index + word.length >= at,
-  );
-  return made.some(([word]) => word.length > 2 && !isKnown(word, words));
+  // All other words of the line are the text's.
+  return [...patch.matchAll(WORD)].some(([word]) => word.length > 2 && !isKnown(word, words));
 }
 
 function isKnown(word: string, words: ReadonlySet<string>): boolean {
@@ -108,14 +108,14 @@ function isKnown(word: string, words: ReadonlySet<string>): boolean {
 
 /** Both words are letters alone where they differ, and differ inside one of the parts that they are made of. */
 function isMisspelt(word: string, right: string, words: ReadonlySet<string>): boolean {
-  if (isKnown(word, words) || word.toLowerCase() === right.toLowerCase() || !/^[\p{L}_$]/u.test(right)) return false;
+  if (isKnown(word, words) || !/^[\p{L}_$]/u.test(right)) return false;
+  if (word.replace(PART, " ") !== right.replace(PART, " ")) return false;
   const parts = word.match(PART) ?? [];
   const rights = right.match(PART) ?? [];
-  if (parts.length !== rights.length || word.replace(PART, "·") !== right.replace(PART, "·")) return false;
   const at = parts.findIndex((part, i) => part !== rights[i]);
-  if (at < 0 || parts.some((part, i) => i !== at && part !== rights[i])) return false;
+  if (parts.some((part, i) => i !== at && part !== rights[i])) return false;
   const [part, other] = [parts[at]!.toLowerCase(), rights[at]!.toLowerCase()];
-  return part.length > 2 && other.length > 3 && !isKnown(part, words) && isOneSlip(part, other, RESERVED.has(right));
+  return other.length > 3 && !isKnown(part, words) && isOneSlip(part, other, RESERVED.has(right));
 }
 
 /** A prefix, a plural or a negation is no slip: a word's first letter must be right, unless all of it is a keyword. */
@@ -127,6 +127,6 @@ function isOneSlip(a: string, b: string, isKeyword: boolean): boolean {
   if (left.length > 1 || right.length > 1) return false;
   if (left !== "" && right !== "" && b.length < EXCHANGEABLE) return false;
   const letters = left + right;
-  const isTwice = right === "" && (a[head - 1] === left || a[head + 1] === left);
+  const isTwice = right === "" && a[head - 1] === left;
   return isTwice || !(letters === "n" || (tail === 0 && ENDING.test(letters)));
 }

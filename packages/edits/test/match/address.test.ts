@@ -65,6 +65,61 @@ describe("an anchor decides where an ambiguous hunk is applied", () => {
   });
 });
 
+describe("a hunk that begins above its anchor", () => {
+  const above = "     return x\n \n";
+  test.each<[what: string, body: string, made: string | null]>([
+    ["changes a line below it", `@@ def b():\n${above} def b():\n${change}`, withLine(python, 6, "    x = 2")],
+    [
+      "inserts right below it, and ends there",
+      `@@ def b():\n${above} def b():\n+    y = 0\n`,
+      withLine(python, 5, "def b():\n    y = 0"),
+    ],
+    ["changes a line above it", "@@ def b():\n-    return x\n+    return y\n \n def b():\n     x = 1\n", null],
+    ["inserts right above it", `@@ def b():\n${above}+# b\n def b():\n     x = 1\n`, null],
+    ["inserts right above it, and ends there", `@@ def b():\n${above}+# b\n`, null],
+  ])("is applied if its changes are below: it %s", (_, body, made) => {
+    const once = python.replace(/return x(?=\n\ndef c)/, "return z");
+    const result = applyBegin(body, once);
+    if (made === null) expect(result).toMatchObject({ ok: false, conflicts: [{ reason: "not-found" }] });
+    else expect(result).toMatchObject({ ok: true, text: made.replace(/return x(?=\n\ndef c)/, "return z") });
+  });
+});
+
+describe("anchors and the lines that a hunk leaves out", () => {
+  function applyBelow(anchor: string, lines: string[], text: string) {
+    const hunk = { id: "h", oldStart: null, newStart: null, anchors: [anchor], lines };
+    const result = applyPatch({ kind: "modify", before: "f", after: "f", hunks: [hunk] }, text);
+    return result.ok ? result.text : result.conflicts[0]!.reason;
+  }
+
+  test("a deletion in the first line is above an anchor in the line that it leaves out", () => {
+    const lines = ["-a1", " b1", " c1", " d1"];
+    expect(applyBelow("a1", lines, "a1\nx1\nb1\nc1\nd1\n")).toBe("x1\nb1\nc1\nd1\n");
+    expect(applyBelow("x1", lines, "a1\nx1\nb1\nc1\nd1\n")).toBe("not-found");
+  });
+
+  test("a new line in the place of a blank one that the text lacks is below the anchor before it", () => {
+    expect(applyBelow("a1", [" z1", " a1", "+n1", "-"], "z1\na1\nb1\n")).toBe("z1\na1\nn1\nb1\n");
+  });
+});
+
+describe("several anchors", () => {
+  const text = "p\n q\n  k\npq\n  k\n";
+
+  test("are not taken for one of the same letters", () => {
+    const body = "@@ p\n@@ q\n-  k\n+  1\n@@ pq\n-  k\n+  2\n";
+    expect(applyBegin(body, text)).toMatchObject({ ok: true, text: "p\n q\n  1\npq\n  2\n" });
+  });
+
+  test.each([
+    ["the inner one is the outer one itself", "@@ a:\n@@ a:\n-  k\n+  1\n", "a:\n  k\nb:\n  m\n"],
+    ["the inner one stands right behind the block", "@@ a:\n@@ b:\n-  m\n+  1\n", "a:\n  k\nb:\n  m\n"],
+    ["the inner one is the first line of the text", "@@ b:\n@@ a:\n-  k\n+  1\n", "a:\n  k\nb:\n  m\n"],
+  ])("name no place where %s", (_, body, text) => {
+    expect(applyBegin(body, text)).toMatchObject({ ok: false, conflicts: [{ reason: "not-found" }] });
+  });
+});
+
 describe("a hunk is applied nowhere else than its anchors say", () => {
   test.each([
     ["the anchor is not in the text", `@@ def d():\n${change}`, python, "not-found"],

@@ -16,3 +16,12 @@ test.each([
     expect(result.ok ? result.text : result.conflicts[0]!.reason).toBe(expected);
   }
 });
+
+test("a line inserted by its number alone beside another hunk stands behind the byte order mark", () => {
+  const hunks = [
+    { id: "1", oldStart: 0, newStart: 1, lines: ["+z"] },
+    { id: "2", oldStart: 2, newStart: 3, lines: ["-b", "+c"] },
+  ];
+  const result = applyPatch({ kind: "modify", before: "x", after: "x", hunks }, "\ufeffa\nb\n");
+  expect(result).toMatchObject({ ok: true, text: "\ufeffz\na\nc\n" });
+});

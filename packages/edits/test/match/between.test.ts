@@ -46,6 +46,15 @@ test.each<[what: string, hunks: Lines[], text: string, made: string | number[]]>
     "d\nq\n",
   ],
   [
+    "perhaps on the second line of the hunk before",
+    [
+      [1, ["-x", " d"]],
+      [3, ["-d"]],
+    ],
+    "x\nd\nq\nd\n",
+    [2, 4],
+  ],
+  [
     "not before the hunk before",
     [
       [3, [" x", "-y"]],

@@ -57,6 +57,12 @@ describe.each(ONLY)("a hunk that only the rung %s places", (rung, lines, text, m
   });
 });
 
+test("a hunk with other line endings than its text is not found where only what is exact may match", () => {
+  const [lines, text] = [[" a", "-b", "+c"], "a\r\nb\r\n"];
+  expect(applyPatch(fileOf(lines), text, { loosest: "line-endings" })).toMatchObject({ ok: true, text: "a\r\nc\r\n" });
+  expect(applyPatch(fileOf(lines), text, { loosest: "exact" })).toMatchObject({ ok: false });
+});
+
 describe("the rung that a conflict names", () => {
   const nowhere = fileOf(["-unheard", "+of"]);
   test("is the last one that was tried", () => {
