@@ -21,7 +21,7 @@ export function markdown(document: ContractDocument): string {
     ...readingOf(document),
     ...faultOf(document),
     ...(contract.retry
-      ? ["## Retries", `Waits ${contract.retry.waits.join(", ")} s. ${source.retry?.description ?? ""}`]
+      ? ["## Retries", `Waits ${contract.retry.waits.join(", ")} s. ${source.retry!.description ?? ""}`]
       : []),
   ];
   return `${sections

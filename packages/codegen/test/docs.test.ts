@@ -3,7 +3,7 @@ import { Parser } from "@asyncapi/parser";
 import { docs } from "@parlance/codegen";
 import { assemble } from "@parlance/language/load";
 import { describe, expect, test } from "vitest";
-import { pets } from "../../language/test/pets.js";
+import { type Edit, pets } from "../../language/test/pets.js";
 import { named } from "./contracts.js";
 import { everything } from "./everything.js";
 
@@ -57,6 +57,41 @@ describe.each(subjects)("the documents of %s", (name, document) => {
 
   test("the same contract gives the same bytes", () => {
     expect(docs(structuredClone(document))).toEqual(texts);
+  });
+});
+
+/** The reference and the OpenAPI of the small contract, with these changes. */
+const changed = (set: Edit["set"]) => {
+  const texts = docs(assemble(pets({ set })));
+  return { text: texts["pets.md"]!, api: JSON.parse(texts["pets.openapi.json"]!) };
+};
+
+test.each([
+  [{ bearer: "optional" }, "A bearer token is optional."],
+  [{ apiKey: "required", header: "X-Key" }, "An API key in `X-Key` is required."],
+  [{ apiKey: "optional", header: "X-Key", description: "Ask." }, "An API key in `X-Key` is optional. Ask."],
+])("the reference says how a caller is known: %j", (auth, said) => {
+  expect(changed({ "#/auth": auth }).text).toContain(said);
+});
+
+test("the reference has the waits of retries, and their description only where there is one", () => {
+  const [bare, told] = [{ waits: [1, 2] }, { waits: [1, 2], description: "Be patient." }];
+  expect(changed({ "#/retry": bare }).text).toMatch(/^## Retries\n\nWaits 1, 2 s\. ?$/m);
+  expect(changed({ "#/retry": told }).text).toMatch(/^Waits 1, 2 s\. Be patient\.$/m);
+});
+
+test("an operation that several values tell apart names them all, and one without parameters shares a route", () => {
+  const answer = { status: 204 };
+  const route = { method: "PUT", path: "/name", answer };
+  const mood = { in: "query", type: "string", description: "How." };
+  const { text, api } = changed({
+    "#/operations/plain": { ...route, summary: "Plain." },
+    "#/operations/glad": { ...route, summary: "Glad.", when: { mood: "glad", loud: true }, parameters: { mood } },
+  });
+  expect(text).toContain('This operation when `mood` is `"glad"` and `loud` is `true`.');
+  expect(api.paths["/name"].put).toMatchObject({
+    operationId: "plainOrGlad",
+    parameters: [{ name: "mood", in: "query", required: false }],
   });
 });
 

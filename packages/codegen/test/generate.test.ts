@@ -301,6 +301,18 @@ test("schemas that refer to each other have checks", async () => {
   expect(checks.Leaf!(within(1))).toBe(false);
 });
 
+test("a schema without a title has a type of its own only where its references lead back to it", async () => {
+  const list = (name: string) => ({ type: "array", items: { $ref: `#/$defs/${name}` } });
+  const tree = {
+    ...object("Tree", { ping: { $ref: "#/$defs/ping" }, over: { $ref: "#/$defs/over" }, far: { $ref: "#/$defs/far" } }),
+    // Two that lead to each other, one that leads to itself, and one that only leads there.
+    $defs: { ping: list("pong"), pong: list("ping"), self: list("self"), over: list("self"), far: list("over") },
+  };
+  const text = (await generate(contract({ tree })))["made-up.ts"]!;
+  const named = [...text.matchAll(/export type (Tree\w+) = /g)].map(([, name]) => name);
+  expect(named.sort()).toEqual(["TreePing", "TreePong", "TreeSelf"]);
+});
+
 test("tuples, parts of a file, patterns of properties and a schema within itself have types and checks", async () => {
   const tree = {
     ...object("Tree", {
