@@ -118,6 +118,42 @@ test("a client that is right each second time is flaky where it may be, and its 
   await keeps([flaky, partly, passed, fixed, text].join("\n"), "conform-flaky");
 }, 60_000);
 
+test("an entry that also fits cases of the other side stays on the list, because those did not run", async () => {
+  const cwd = await started();
+  const entries = "*/prompt/malformed # both sides\nclient/prompt/malformed\n";
+  await writeFile(join(cwd, "known.txt"), entries);
+  const words = "conform schemas/my-agent --only client/prompt/malformed --known-failing known.txt --update-baseline";
+  const ran = await run([...words.split(" "), "--client", "node each.mjs 0"], {
+    cwd,
+    env: {},
+    stdin: (async function* () {})(),
+    out() {},
+    err() {},
+  });
+  expect(ran).toBe(0);
+  expect(await readFile(join(cwd, "known.txt"), "utf8")).toBe("*/prompt/malformed # both sides\n");
+}, 60_000);
+
+test("a report goes to a file whose name may have =, and the program has ended with the command", async () => {
+  const cwd = await started();
+  await writeFile(
+    join(cwd, "told.mjs"),
+    `import { writeFileSync } from "node:fs";\nwriteFileSync("pid", String(process.pid));\n${clients["each.mjs"]}`,
+  );
+  const words = "conform schemas/my-agent --only client/prompt/cut/1 --report json=a=b=c.json";
+  const code = await run([...words.split(" "), "--client", "exec node told.mjs 1"], {
+    cwd,
+    env: {},
+    stdin: (async function* () {})(),
+    out() {},
+    err() {},
+  });
+  expect(code).toBe(0);
+  expect(JSON.parse(await readFile(join(cwd, "a=b=c.json"), "utf8")).totals).toMatchObject({ passed: 1 });
+  const pid = Number(await readFile(join(cwd, "pid"), "utf8"));
+  expect(() => process.kill(pid, 0)).toThrow("ESRCH");
+}, 60_000);
+
 /** A live server that answers everything alike. */
 async function answering(status: number): Promise<string> {
   const server = createServer((_, answer) => void answer.writeHead(status).end("no"));

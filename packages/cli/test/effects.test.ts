@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { formatLine } from "@parlance/conformance";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { run } from "../src/run.js";
 import "./page.js";
 import { serving, steady } from "./session.js";
 import { folder, parlance, write } from "./terminal.js";
@@ -219,5 +220,39 @@ describe("verify", () => {
     await parlance(cwd, "init schemas/second --example sse");
     const { out } = await parlance(cwd, "verify talk.jsonl --json");
     expect(JSON.parse(out)).toMatchObject({ contract: "second", changed: true });
+  });
+});
+
+describe("export", () => {
+  const three = () => {
+    const [header, ...lines] = talk([{ from, kind: "event", event: "text", text: `{"text":"${"x".repeat(100_000)}"}` }])
+      .trim()
+      .split("\n");
+    const entries = [1, 2, 3].flatMap((c) =>
+      lines.slice(0, -1).map((line) => JSON.stringify({ ...JSON.parse(line), c })),
+    );
+    return [header, ...entries, JSON.stringify({ end: { lines: entries.length + 1, sha256: null } }), ""].join("\n");
+  };
+
+  test("writes each connection as it is read, and not all at the end", async () => {
+    const cwd = await started({ "talk.jsonl": three() });
+    const pieces: string[] = [];
+    const io = {
+      cwd,
+      env: {},
+      stdin: (async function* () {})(),
+      out: (text: string) => void pieces.push(text),
+      err() {},
+    };
+    expect(await run(["export", "talk.jsonl", "--har"], io)).toBe(0);
+    expect(pieces.filter((text) => text.includes("xxx")).length).toBeGreaterThan(1);
+    const { entries } = JSON.parse(pieces.join("")).log;
+    expect(entries.map(({ request }: { request: { url: string } }) => request.url)).toEqual(
+      Array.from({ length: 3 }, () => "http://localhost/prompt"),
+    );
+    await parlance(cwd, "export talk.jsonl --har -o talk.har");
+    expect(await readFile(join(cwd, "talk.har"), "utf8")).toBe(pieces.join(""));
+    const markdown = (await parlance(cwd, "export talk.jsonl --md")).out;
+    expect(markdown.match(/^#+ .*POST \/prompt/gm)).toHaveLength(3);
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { contractsAt, isDirectory, type Place } from "../src/folders.js";
@@ -13,6 +13,12 @@ function commit(cwd: string): void {
   git("init", "-q", "-b", "main");
   git("add", ".");
   git("-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m", "One.");
+}
+
+function commitAgain(cwd: string): void {
+  const git = (...words: string[]) => execFileSync("git", words, { cwd, stdio: "pipe" });
+  git("add", "-A");
+  git("-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m", "Again.");
 }
 
 /** Three contracts: one with a schema beside messages/, one that extends it, one that extends a package. */
@@ -78,6 +84,23 @@ test("contracts at the root of the repository are found too", async () => {
   commit(join(alone, "one/agent"));
   const [place] = await contractsOf("main", join(alone, "one/agent/"));
   expect({ path: place!.path, name: place!.folder.name }).toEqual({ path: "main:.", name: "agent" });
+});
+
+test("two revisions of one contract are compared whatever its folder is named, and of several by their names", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init schemas/one");
+  commit(cwd);
+  await rename(join(cwd, "schemas/one"), join(cwd, "schemas/two"));
+  commitAgain(cwd);
+  expect((await parlance(cwd, "compat HEAD~1..HEAD")).err).toBe("0 changes, 0 breaking\n");
+  await parlance(cwd, "init schemas/another");
+  commitAgain(cwd);
+  const [added, removed] = await Promise.all([
+    parlance(cwd, "compat HEAD~1..HEAD"),
+    parlance(cwd, "compat HEAD..HEAD~1"),
+  ]);
+  expect(added.out).toBe("HEAD:schemas/another/contract.json:1: the contract another was added [breaks nobody]\n");
+  expect(removed.out).toMatch(/: the contract another was removed: .* \[breaks client and server and source\]\n$/);
 });
 
 test("git's own words are shown where it fails, and its absence is named", async () => {

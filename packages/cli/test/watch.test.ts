@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { run } from "../src/run.js";
 import { folder, parlance, start, write } from "./terminal.js";
 
@@ -89,6 +89,64 @@ test("a watch waits for Ctrl-C once, however often it has run again", async () =
   expect(await run(["lint", "--watch"], io)).toBe(0);
   expect(waiting).toEqual([1, 1, 1, 1]);
   expect(getEventListeners(controller.signal, "abort")).toEqual([]);
+});
+
+test("contracts that extend each other are watched, and each change is told", async () => {
+  const cwd = await folder({
+    "schemas/a/contract.json": '{ "name": "a", "extends": "../b" }',
+    "schemas/b/contract.json": '{ "name": "b", "extends": "../a" }',
+  });
+  const session = start(cwd, "lint --watch");
+  await session.printed("Watching schemas; Ctrl-C ends it.\n");
+  await write(cwd, { "schemas/a/contract.json": '{ "name": "a" }' });
+  await session.printed("Watching schemas; Ctrl-C ends it.\n");
+  expect(await session.stop()).toBe(0);
+});
+
+/** Replaces the timer that a watch waits for after a change. */
+function settling() {
+  const [set, clear] = [setTimeout, clearTimeout];
+  const waiting = new Map<unknown, () => void>();
+  let begun = 0;
+  const setting = vi.spyOn(globalThis, "setTimeout").mockImplementation(((fire: () => void, delay?: number) => {
+    if (delay !== 50) return set(fire, delay);
+    begun++;
+    waiting.set(begun, fire);
+    return begun;
+  }) as unknown as typeof setTimeout);
+  const clearing = vi.spyOn(globalThis, "clearTimeout").mockImplementation((timer) => {
+    if (!waiting.delete(timer)) clear(timer);
+  });
+  onTestFinished(() => {
+    setting.mockRestore();
+    clearing.mockRestore();
+  });
+  return { waiting, begun: () => begun };
+}
+
+test("a watch waits anew with each step of a change, and runs once for all of them", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init");
+  const { waiting, begun } = settling();
+  const session = start(cwd, "lint --watch");
+  await session.printed("Watching schemas; Ctrl-C ends it.\n");
+  for (let step = 1; step <= 3; step++) {
+    const before = begun();
+    await write(cwd, { "schemas/my-agent/messages/text.json": schema(step === 3 ? "number" : "string") });
+    while (begun() === before) await new Promise((resolve) => setImmediate(resolve));
+    expect(waiting.size).toBe(1);
+  }
+  expect(session.text()).toBe("");
+  const [[timer, fire]] = [...waiting] as [[unknown, () => void]];
+  waiting.delete(timer);
+  fire();
+  await session.printed("1 wrong");
+  await session.printed("Watching schemas");
+  const before = begun();
+  await write(cwd, { "schemas/my-agent/messages/text.json": schema("string") });
+  while (begun() === before) await new Promise((resolve) => setImmediate(resolve));
+  expect(await session.stop()).toBe(0);
+  expect(waiting.size).toBe(0);
 });
 
 test("a wrong call ends at once", async () => {
