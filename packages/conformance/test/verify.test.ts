@@ -268,6 +268,19 @@ test.each<[string, Line, string | undefined]>([
   else expect(first).toBe(flaw);
 });
 
+test.each<[code: number, reason: string, found: string[]]>([
+  [1000, "bye", []],
+  [1001, "", []],
+  [1005, "", []],
+  [1006, "", ["end: server closed with 1006"]],
+  [1011, "", ["end: server closed with 1011"]],
+  [1011, "it failed ", ["end: server closed with 1011 it failed"]],
+  [4000, "no", ["end: server closed with 4000 no"]],
+])("a close with %i %j leaves %j", async (code, reason, messages) => {
+  const findings = await found([...radios(OVER), { from: "server", kind: "close", code, reason } as Line]);
+  expect(findings.map(({ rule, message }) => `${rule}: ${message}`)).toEqual(messages);
+});
+
 test("a verifier says which rules it checks", async () => {
   const verifier = new Verifier(new Conversations(contract, await contract.accepts()), () => {});
   expect(verifier.checked).toEqual(["schema", "order", "exchange", "end", "status", "header", "route"]);

@@ -56,7 +56,6 @@ export class Recorded {
 
   close(): void {
     for (const run of this.#runs) run.scope.close(new Error("the mock has closed"));
-    this.#runs.clear();
   }
 
   async *#whole(run: Replaying, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -64,7 +63,6 @@ export class Recorded {
       yield* bytes;
     } finally {
       this.#runs.delete(run);
-      run.scope.close(new Error("the answer is over"));
     }
   }
 

@@ -106,10 +106,10 @@ function hasRoom(outgoing: ServerResponse): Promise<void> {
   });
 }
 
-function arriving({ method = "GET", url = "/", rawHeaders }: IncomingMessage): Arriving {
+function arriving({ method, url, rawHeaders }: IncomingMessage): Arriving {
   const headers: HeaderList = Array.from(
     { length: rawHeaders.length / 2 },
     (_, at) => [rawHeaders[at * 2]!, rawHeaders[at * 2 + 1]!] as const,
   );
-  return { method, target: url, headers };
+  return { method: method!, target: url!, headers };
 }

@@ -118,7 +118,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
   const call = root.child();
   // The connection is made while the request is recorded.
   const upstream = send(options, incoming, {});
-  seen.request(incoming.method ?? "GET", incoming.url ?? "/", pairs(incoming.rawHeaders));
+  seen.request(incoming.method!, incoming.url!, pairs(incoming.rawHeaders));
   let over = false;
   const lose: Lose = (from, text) => {
     if (over) return;
@@ -152,11 +152,11 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
   upstream.on("error", fail);
   upstream.on("response", (answer) => {
     const headers = pairs(answer.rawHeaders);
-    outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, flat(passed(headers)));
+    outgoing.writeHead(answer.statusCode!, answer.statusMessage, flat(passed(headers)));
     // With the first chunk if that is here already: headers alone are a packet of their own.
     const headed = setImmediate(() => sendHead(outgoing));
     for (const event of ["data", "end", "close"]) answer.once(event, () => clearImmediate(headed));
-    seen.response(answer.statusCode ?? 502, headers);
+    seen.response(answer.statusCode!, headers);
     const cut = isEventStream(headers) ? cutEvents() : cutChunks;
     forward(answer, outgoing, (chunk) => seen.body("server", chunk), lanes && { lane: lanes.server, cut });
     answer.on("end", () => {
@@ -177,7 +177,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
 function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, options: Running, root: Scope): void {
   const seen = options.afterwards.connection();
   const call = root.child();
-  seen.request(incoming.method ?? "GET", incoming.url ?? "/", pairs(incoming.rawHeaders), true);
+  seen.request(incoming.method!, incoming.url!, pairs(incoming.rawHeaders), true);
   let over = false;
   const lose: Lose = (from, text) => {
     if (over) return;
@@ -193,7 +193,7 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
     over = true;
     call.timeout(options.closeWithin ?? 1000, () => call.close());
   };
-  const upstream = send(options, incoming, { Connection: "Upgrade", Upgrade: incoming.headers.upgrade ?? "websocket" });
+  const upstream = send(options, incoming, { Connection: "Upgrade", Upgrade: incoming.headers.upgrade! });
   call.add(() => socket.destroy());
   call.add(() => upstream.destroy());
   connecting(upstream, call, options.connectWithin, () => lose("server", "no connection within the limit"));
@@ -250,7 +250,7 @@ function refuse(answer: IncomingMessage, socket: Duplex, seen: Seen, finish: () 
   const headers = passed(pairs(answer.rawHeaders));
   const kept = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   socket.write(`${statusLine(answer)}${kept}Connection: close\r\n\r\n`, "latin1");
-  seen.response(answer.statusCode ?? 502, headers);
+  seen.response(answer.statusCode!, headers);
   forward(answer, socket, (chunk) => seen.body("server", chunk));
   answer.on("end", () => {
     seen.end("server");
@@ -258,8 +258,8 @@ function refuse(answer: IncomingMessage, socket: Duplex, seen: Seen, finish: () 
   });
 }
 
-const statusLine = ({ statusCode = 502, statusMessage }: IncomingMessage) =>
-  `HTTP/1.1 ${statusCode} ${statusMessage || STATUS_CODES[statusCode] || ""}\r\n`;
+const statusLine = ({ statusCode, statusMessage }: IncomingMessage) =>
+  `HTTP/1.1 ${statusCode} ${statusMessage || STATUS_CODES[statusCode!] || ""}\r\n`;
 
 function send({ url }: Running, incoming: IncomingMessage, own: Readonly<Record<string, string>>) {
   const headers = passed(pairs(incoming.rawHeaders)).map(([name, value]) =>
@@ -272,7 +272,7 @@ function send({ url }: Running, incoming: IncomingMessage, own: Readonly<Record<
     port: url.port || (isTls ? 443 : 80),
     ...(isTls && { servername: url.hostname }),
     method: incoming.method,
-    path: url.pathname.replace(/\/$/, "") + (incoming.url ?? "/"),
+    path: url.pathname.replace(/\/$/, "") + incoming.url!,
     headers: [...headers, ...chunked, ...Object.entries(own)].flat() as unknown as RequestOptions["headers"],
     setHost: false,
     agent: false,

@@ -129,7 +129,7 @@ export class Player {
       } else if (entry.from === "server" && (entry.kind === "frame" || entry.kind === "close")) {
         await this.#turn(take, step);
         if (isLeftOut(entry)) this.#run.found("left", `${describe(entry)} of ${nameOf(take)} is not in the recording`);
-        else if (entry.kind === "frame") port.send(matcher.send(entry.text ?? ""));
+        else if (entry.kind === "frame") port.send(matcher.send(entry.text!));
         else {
           port.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
           break;

@@ -104,9 +104,9 @@ function answered(sent: ClientRequest): Promise<IncomingMessage> {
   });
 }
 
-function headOf({ statusCode = 0, headers }: IncomingMessage): Head {
+function headOf({ statusCode, headers }: IncomingMessage): Head {
   const flat = Object.entries(headers).map(([name, value]) => [name, String(value)] as const);
-  return { status: statusCode, headers: Object.fromEntries(flat) };
+  return { status: statusCode!, headers: Object.fromEntries(flat) };
 }
 
 /** An answer that is being read, with the bytes so far. */

@@ -62,8 +62,8 @@ export class Responder {
     const gone = new Promise<void>((resolve) => void incoming.socket.once("close", () => resolve()));
     const plain = outgoing ? answering(outgoing) : refusing(socket!);
     await this.#serve({
-      method: incoming.method ?? "",
-      target: incoming.url ?? "",
+      method: incoming.method!,
+      target: incoming.url!,
       headers: Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)])),
       body: Buffer.concat(chunks).toString(),
       bytes: Buffer.concat(chunks),
