@@ -97,13 +97,12 @@ export function expressions(
       take("type");
       tests.push(`checking.types(${record(type.map((one) => [one, simple[one]!]))})`);
     }
-    const typed = !("type" in left);
     if (scalar(left.const)) add("const", (value) => `checking.constant(${text(value)})`);
     if ((left.enum as unknown[] | undefined)?.every(scalar))
       add("enum", (value) => `checking.values(${(value as unknown[]).map(text).join(", ")})`);
-    if (typed && (type === "number" || type === "integer"))
+    if (type === "number" || type === "integer")
       for (const keyword of ["minimum", "maximum"]) add(keyword, (value) => `checking.${keyword}(${value})`);
-    if (typed && type === "string") {
+    if (type === "string") {
       for (const keyword of ["minLength", "pattern"]) add(keyword, (value) => `checking.${keyword}(${text(value)})`);
       const known = formats.get(left.format as string);
       if (known === true) take("format");

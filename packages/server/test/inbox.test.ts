@@ -235,6 +235,21 @@ describe("A reader whose session has ended", () => {
     }
   });
 
+  test("does not wait for a server that closed while the session went on", () => {
+    const { inbox, reader, deliver, said } = inboxOf();
+    const one = reader("r");
+    deliver("r", [1], { begin: 0 });
+    deliver("r", [1], { begin: 0, from: "b" });
+    inbox.depart("a", [["r", 1]]);
+    deliver("r", [2], { from: "b" });
+    expect([one.places(), one.ends]).toEqual([[1, 1, 2], []]);
+    inbox.end("s", []);
+    inbox.asked(["r"], true, true);
+    expect([...inbox.owedBy(["r"])]).toEqual(["b"]);
+    deliver("r", [], { from: "b", last: true });
+    expect([one.ends, said.filter(([, message]) => (message as Packet).type === "left").length]).toEqual([["over"], 2]);
+  });
+
   test("waits no longer than `interruptedFor`, and for four rounds at least, since it last heard something", async () => {
     const { inbox, reader, deliver } = inboxOf(["a"]);
     const one = reader("r");
@@ -250,6 +265,18 @@ describe("A reader whose session has ended", () => {
       0, 0, 0, 0, 1,
     ]);
     expect(one.ends).toEqual(["gap"]);
+    // The rounds count anew, too: a server that was busy has as many again.
+    const busy = inboxOf(["a"]);
+    const other = busy.reader("r");
+    busy.inbox.end("s", []);
+    const ask = () => {
+      busy.inbox.asked(["r"], false, true);
+      return other.ends.length;
+    };
+    expect([ask(), ask(), ask()]).toEqual([0, 0, 0]);
+    busy.deliver("r", [1], { begin: 0 });
+    await vi.advanceTimersByTimeAsync(1001);
+    expect([ask(), ask(), ask(), ask()]).toEqual([0, 0, 0, 1]);
   });
 
   test("ends with an error where its session may have ended unnoticed", () => {

@@ -166,10 +166,10 @@ describe("A subscription", () => {
 describe("A stream of another server", () => {
   const streams = (limits = {}) => {
     const pubSub = memoryPubSub();
-    const { wires, root } = wired(pubSub, limits);
+    const { wires, root, report } = wired(pubSub, limits);
     const sent: unknown[] = [];
     const listened = pubSub.subscribe("stream/s", (text) => void sent.push(JSON.parse(text)));
-    return { made: clusterStreams(wires), root, sent, listened, pubSub };
+    return { made: clusterStreams(wires), root, report, sent, listened, pubSub };
   };
 
   test("gets the position of a reader here: at once, with each step, and three times in its grace period", async () => {
@@ -218,12 +218,13 @@ describe("A stream of another server", () => {
   });
 
   test("may be listened to with any part of it left out", async () => {
-    const { made, root } = streams();
+    const { made, root, report } = streams();
     await made.listen("s", root.child(), {});
     made.refuse("s", new Refusal("no", { status: 409 }));
     expect(await made.cancel("s")).toBe(true);
     made.report("s", 1, root.child());
     await after(0);
+    expect(report).not.toHaveBeenCalled();
   });
 
   test("runs also while pub/sub is down", async () => {
