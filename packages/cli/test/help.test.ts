@@ -30,3 +30,12 @@ test.each(COMMANDS)("the help of %s has each option, and says in words what it d
   expect([...described.keys()].sort()).toEqual(Object.keys(options).sort());
   for (const [name, words] of described) expect(words.split(" ").length, name).toBeGreaterThan(2);
 });
+
+test("help is the same by each of its words, of the command and of each subcommand", async () => {
+  const whole = await parlance("/", "--help");
+  expect(whole).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/^parlance <command>: /) });
+  for (const word of ["-h", "help"]) expect(await parlance("/", word)).toEqual(whole);
+  expect(await parlance("/", "")).toEqual({ code: 2, out: "", err: whole.out });
+  for (const command of COMMANDS)
+    expect(await parlance("/", `${command} x -h`)).toEqual(await parlance("/", `${command} --wat --help`));
+});

@@ -91,7 +91,7 @@ test("a watch waits for Ctrl-C once, however often it has run again", async () =
   expect(getEventListeners(controller.signal, "abort")).toEqual([]);
 });
 
-test("contracts that extend each other are watched, and each change is told", async () => {
+test("contracts that extend each other are watched, and linted after each change", async () => {
   const cwd = await folder({
     "schemas/a/contract.json": '{ "name": "a", "extends": "../b" }',
     "schemas/b/contract.json": '{ "name": "b", "extends": "../a" }',
