@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { isPath, notPath, partsOf, urlAt } from "../src/target.js";
 import { remember } from "../src/verify/bounded.js";
 import type { Open } from "../src/verify/finding.js";
-import { checkRefusedStatus } from "../src/verify/headers.js";
+import { checkRefusal, checkRefusedStatus } from "../src/verify/headers.js";
 import { checkOrder, isSentinel, missingEnd } from "../src/verify/order.js";
 import { isRedactedParameter, withoutRedacted } from "../src/verify/redacted.js";
 import { visible, visibleLines } from "../src/visible.js";
@@ -24,6 +24,24 @@ test("a refusal may have the statuses of any server, those of the contract, of i
     ...[460, 462, 463, 500, 501, 502, 503, 504, 505],
   ]);
   expect(said[0]).toBe("one or none: the contract has no fault with 402");
+});
+
+test.each<[body: unknown, reads: boolean]>([
+  [{ error: "no" }, false],
+  [{ "a/b": { "c~d": "no" } }, true],
+  [{ "a/b": { "c~d": 7 } }, false],
+  [{ list: ["x", "no"] }, true],
+  [{ list: ["x"] }, false],
+  [{ list: "no" }, false],
+  ["no", false],
+  [null, false],
+])("a refusal %j whose text is at another place that the contract reads is fine: %s", (body, reads) => {
+  const fault = { schema: "Fault", text: ["/error", "/a~1b/c~0d", "/list/1"] };
+  const refuses = Object.assign(() => false, { errors: [{ instancePath: "", keyword: "type", params: {} }] });
+  const contract = { name: "a", operations: {}, fault, checks: { Fault: refuses } };
+  const check = () => checkRefusal(contract as never, { status: 400 } as Open, ["one"], JSON.stringify(body), () => {});
+  if (reads) expect(check).not.toThrow();
+  else expect(check).toThrow("the body of the 400 of one");
 });
 
 test.each<[string, string | undefined, boolean]>([

@@ -116,6 +116,8 @@ const moors = (target: string, ...headers: HeaderList) => [
 
 const cases: [what: string, lines: Line[], rules: string[], message?: RegExp][] = [
   ["an answer with its header", ships(response(200, JSON_TYPE, TOTAL), ship), []],
+  ["a type with a space", ships(response(200, ["Content-Type", " Application/JSON ; charset=utf-8"], TOTAL), ship), []],
+  ["a header of HTTP/2", ships(response(200, [":status", "200"], JSON_TYPE, TOTAL), ship), []],
   ["a missing header", ships(response(200, JSON_TYPE), ship), ["schema"], /X-Total/],
   ["a header of another type", ships(response(200, JSON_TYPE, ["X-Total", "many"]), ship), ["schema"], /X-Total/],
   ["a redacted header", ships(response(200, JSON_TYPE, ["X-Total", "__redacted_1__"]), ship), []],
