@@ -119,6 +119,14 @@ describe("a contract that extends another", () => {
     ]);
   });
 
+  test("may extend one in a package that only its own folder has", async () => {
+    const root = await written({
+      "dogs/node_modules/pets-contract": { ...pets().files, "package.json": '{"name":"pets-contract"}' },
+      dogs: { ...dogs, "contract.json": dogs["contract.json"].replace("../pets", "pets-contract") },
+    });
+    expect((await load(join(root, "dogs"))).contract.messages).toHaveProperty("barked");
+  });
+
   const wrong: [what: string, extending: unknown, message: string][] = [
     ["names no folder", "../nowhere", "names ../nowhere, where there is no contract.json"],
     ["names no package", "no-such-package", "names no-such-package, where there is no contract.json"],
@@ -176,4 +184,11 @@ test.each(patches)("a merge patch of %j by %j is %j", (original, patch, result) 
 test("a merge patch keeps a property called __proto__ as one", () => {
   const merged = mergePatch({}, JSON.parse('{"__proto__":{"polluted":1}}')) as object;
   expect([Object.keys(merged), Object.getPrototypeOf(merged) === Object.prototype]).toEqual([["__proto__"], true]);
+  // Like any property of an object.
+  expect(Object.getOwnPropertyDescriptor(merged, "__proto__")).toEqual({
+    value: { polluted: 1 },
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
 });

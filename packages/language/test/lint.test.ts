@@ -92,6 +92,17 @@ test("many faults are reported in one run, broken files or not", async () => {
   ]);
 });
 
+test.each(["not", "dependentSchemas"])(
+  "a property in `%s` needs no description, and those beside it do",
+  async (word) => {
+    const condition = { properties: { extra: { type: "string" } }, required: ["extra"] };
+    const set = { [`said#/${word}`]: word === "dependentSchemas" ? { text: condition } : condition };
+    const findings = await lint(pets({ set }), { descriptions: true });
+    const places = findings.filter(({ rule, file }) => rule === "description" && file === "messages/said.json");
+    expect(places.map(({ pointer }) => pointer)).toEqual(["/properties/text"]);
+  },
+);
+
 test("a property or parameter without a description is a warning where descriptions are asked for", async () => {
   const findings = await lint(pets(), { descriptions: true });
   expect(findings.map((one) => `${one.severity} ${place(one)}`)).toEqual([

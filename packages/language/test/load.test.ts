@@ -97,6 +97,12 @@ describe("load", () => {
   test.each(broken)("tells file and place when %s", (_, text, message) => {
     expect(failure(() => assemble(pets({ text }))).message).toContain(message);
   });
+
+  test("has its findings as lint has them, with the rule of each", () => {
+    const text = { "contract.json": '{"messages":{"x":null}}' };
+    const { findings } = failure(() => assemble(pets({ text })));
+    expect(findings.at(-1)).toMatchObject({ rule: "form", file: "contract.json", pointer: "" });
+  });
 });
 
 describe("the schema of an input", () => {

@@ -15,7 +15,6 @@ const harmless = new Set(["additionalProperties", "enum", "const", "pattern", "p
 const validate = new Ajv2020({
   allErrors: true,
   verbose: true,
-  strictTypes: false,
   strictRequired: false,
   validateSchema: false,
 }).compile(metaSchema);
