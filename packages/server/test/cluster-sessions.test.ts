@@ -204,6 +204,8 @@ describe("The end of a session", () => {
     // The other one has said that it owes something.
     await after(200);
     expect(ends).toEqual([]);
+    // It is asked by itself, too: it may no longer follow the session.
+    expect(heard("owed")).toContainEqual({ type: "owed", key: "s", from: me, id: "", readers: [name] });
     await tell(messages(name, 1, "last", { begin: 0, last: true }), me);
     await after(200);
     expect(ends).toEqual(["over"]);

@@ -78,6 +78,13 @@ describe("A channel", () => {
     expect([handler.mock.calls, events]).toEqual([[], [["refuse", 403, "not you", "session"]]]);
   });
 
+  test("that is asked for without an upgrade is refused by its name", async () => {
+    const { app, events } = await opened();
+    const answer = await app.fetch(new Request("http://localhost/ws"));
+    expect([answer.status, answer.headers.get("Upgrade")]).toEqual([426, "websocket"]);
+    expect(events).toEqual([["refuse", 426, "/ws is a WebSocket: ask for an upgrade", "session"]]);
+  });
+
   test("closes with 1000 when its handler has returned, and then its handler's signal is aborted", async () => {
     let signal: AbortSignal | undefined;
     const { hears, events } = await opened(async (_, channel, call) => {
