@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { connect } from "@parlance/client";
@@ -10,7 +12,7 @@ import { listen } from "@parlance/server/node";
 import { expect, onTestFinished, test } from "vitest";
 import "./page.js";
 import { serving } from "./session.js";
-import { folder, parlance, write } from "./terminal.js";
+import { folder, parlance, start, write } from "./terminal.js";
 
 /** The contract that init writes, and its server: nothing of ours knows it. */
 async function agent() {
@@ -81,6 +83,42 @@ test.each([
   const cwd = await folder({ "package.json": "{}\n" });
   await parlance(cwd, "init --example sse");
   expect(await parlance(cwd, `inspect ${words}`)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
+});
+
+test("inspect calls with the headers of its options, and its page has nothing that they leave out", async () => {
+  const { cwd } = await agent();
+  await write(cwd, { "secrets.txt": "first-word\n" });
+  const keys: unknown[] = [];
+  const called = new Promise<string>((resolve) => {
+    const server = createServer((request, answer) => {
+      keys.push(request.headers["x-key"]);
+      request.setEncoding("utf8").on("data", resolve);
+      answer
+        .writeHead(200, { "Content-Type": "text/event-stream" })
+        .end('event: done\ndata: {"text":"first-word"}\n\n');
+    });
+    onTestFinished(() => void server.close());
+    server.listen(0, "127.0.0.1", async () => {
+      const { port } = server.address() as AddressInfo;
+      const options = "--header X-Key:mine --redact customer-\\d+ --secrets secrets.txt --json";
+      const session = start(cwd, `inspect --target http://127.0.0.1:${port} ${options}`);
+      await session.printed('{"page":"');
+      const { origin, hash } = new URL(session.text().split('"')[0]!);
+      headers.Authorization = `Bearer ${new URLSearchParams(hash.slice(1)).get("token")}`;
+      at = origin;
+      const body = JSON.stringify({ name: "prompt", body: '{"prompt":"of customer-4711"}' });
+      await fetch(`${origin}/api/call`, { method: "POST", headers, body });
+    });
+  });
+  const headers: Record<string, string> = {};
+  let at = "";
+  expect(await called).toBe('{"prompt":"of customer-4711"}');
+  expect(keys).toEqual(["mine"]);
+  let saved = "";
+  while (!saved.includes('"kind":"end"'))
+    saved = await (await fetch(`${at}/api/export?log=live&as=jsonl`, { headers })).text();
+  expect(saved).not.toMatch(/4711|first-word/);
+  expect(saved).toMatch(/of __redacted_\d+__/);
 });
 
 /** The token of an inspected page is new each time. */
