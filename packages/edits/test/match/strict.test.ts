@@ -32,6 +32,12 @@ describe("a hunk that is applied strictly stands", () => {
     ["where it says", "x\na\nb\nx\na\nb\nx\na\nb\n", [[5, 5, hunk]], "x\na\nb\nx\na\nn\nb\nx\na\nb\n"],
     ["behind, of two as near", "a\nb\nx\na\nb\n", [[3, 3, hunk]], "a\nb\nx\na\nn\nb\n"],
     ["before, where that is nearer", "x\na\nb\nx\nx\na\nb\nx\n", [[3, 3, hunk]], "x\na\nn\nb\nx\nx\na\nb\nx\n"],
+    [
+      "two lines before, not three behind",
+      "x\na\nb\nx\nx\nx\na\nb\nx\n",
+      [[4, 4, hunk]],
+      "x\na\nn\nb\nx\nx\nx\na\nb\nx\n",
+    ],
     ["behind, where that is nearer", "a\nb\nx\nx\na\nb\nx\n", [[4, 4, hunk]], "a\nb\nx\nx\na\nn\nb\nx\n"],
     ["nowhere but at the start where it says line 1", "x\na\nb\n", [[1, 1, hunk]], "h0 not-found"],
     ["at the end where no context follows", "a\nx\na\n", [[2, 2, "-a\n+n"]], "a\nx\nn\n"],
@@ -95,6 +101,25 @@ describe("at the end of a text a strict hunk", () => {
       "h1 overlap",
       BARE,
     ],
+    [
+      "takes none away before what an earlier one inserts",
+      "a\nb\n",
+      [
+        [2, 3, "+m"],
+        [2, 2, "-b\n+n", gone],
+      ],
+      "h1 overlap",
+      BARE,
+    ],
+    [
+      "takes none away of a line that an earlier one replaces",
+      "a\nb\n",
+      [
+        [2, 2, "-b\n+n", gone],
+        [2, 2, "-b\n+m", gone],
+      ],
+      "h1 overlap",
+    ],
   ])("%s", expectRow);
 });
 
@@ -144,6 +169,7 @@ describe("without context, by its number alone, a hunk", () => {
       BARE,
     ],
     ["deletes what moved", "x\na\ny\n", [[1, 0, "-a"]], "x\ny\n", BARE],
+    ["is bound to the start where it says line 0", "x\na\n", [[0, 0, "-a\n+n"]], "h0 not-found", BARE],
     ["is not bound to the start", "x\na\n", [[1, 1, "-a\n+n"]], "x\nn\n", BARE],
     [
       "may stand before an earlier one",
@@ -169,4 +195,28 @@ test.each<[kind: FileKind, hunks: readonly Own[], text: string, made: string]>([
   ["modify", [], "a\n", "a\n"],
 ])("a strict patch of the kind %s with the hunks %j makes of %j: %j", (kind, hunks, text, made) => {
   expect(apply(text, hunks, undefined, kind)).toBe(made);
+});
+
+describe("the conflict of a strict hunk", () => {
+  const conflictOf = (text: string, lines: readonly (readonly string[])[], at: number) => {
+    const hunks = lines.map((own, i) => ({ id: `h${i}`, oldStart: at, newStart: at, lines: own }));
+    const result = applyStrictly({ kind: "modify", before: "x", after: "x", hunks }, text, BARE);
+    return result.ok ? result.text : result.conflicts[0];
+  };
+  const conflict = { at: null, candidates: [], total: 0, rung: "place" };
+
+  test("has no places", () => {
+    expect(conflictOf("a\n", [["-b"]], 1)).toEqual({ ...conflict, hunk: "h0", reason: "not-found" });
+    const taken = [["-a", "-b", "+1", "+2"], ["+n"]];
+    expect(conflictOf("x\na\nb\nc\n", taken, 3)).toMatchObject({ ...conflict, hunk: "h1", reason: "overlap" });
+  });
+
+  test("is ambiguous where its lines are nearly at too many places", () => {
+    const lines = Array.from({ length: 2000 }, () => " a");
+    expect(conflictOf("a\n".repeat(4000), [[...lines, "-b"]], 1)).toEqual({
+      ...conflict,
+      hunk: "h0",
+      reason: "ambiguous",
+    });
+  });
 });

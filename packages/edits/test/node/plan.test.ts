@@ -389,6 +389,31 @@ describe("every conflict is listed, and nothing is written", () => {
     expect(snapshot(root)).toEqual(old);
   });
 
+  test("of many changes that do not fit five are explained, and the others counted", async () => {
+    const root = makeWorkspace({ a: "x\n" });
+    const explain = async (count: number) => {
+      const hunks = Array.from({ length: count }, (_, i) => ({
+        id: `${i}`,
+        oldStart: null,
+        newStart: null,
+        lines: [`-no ${i}`],
+      }));
+      const { conflicts } = await planEdits({ files: [{ kind: "modify", before: "a", after: "a", hunks }] }, { root });
+      return /(\d+) more of its changes/.exec(conflicts[0]!.message)?.[1];
+    };
+    expect(await Promise.all([1, 5, 6, 20].map(explain))).toEqual([undefined, undefined, "1", "15"]);
+  });
+
+  test("a delete of what the same patch has made is explained", async () => {
+    const root = makeWorkspace({});
+    const make = createPatch("", "n\n", { oldPath: null, newPath: "new" });
+    const take = createPatch("n\n", "", { oldPath: "new", newPath: null });
+    const { conflicts } = await planEdits({ files: [...make.files, ...take.files] }, { root });
+    expect(conflicts).toMatchObject([
+      { reason: "exists", message: 'The patch deletes "new", which it has made itself.' },
+    ]);
+  });
+
   test("every conflict is listed, not only the first", async () => {
     const root = makeWorkspace({ a: "a\n" });
     const plan = await planEdits([change("../x"), change("a"), change("gone"), change("nul")], { root });
