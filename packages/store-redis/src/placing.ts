@@ -48,8 +48,7 @@ export function makePlacing({ redis, calls, channels, heartbeat }: PlacingOption
   function forget(id: string, link: Link): void {
     link.close();
     if (links.get(id) === link) links.delete(id);
-    const lost = channels.interrupt(link);
-    if (lost.length > 0) void place(lost, 0);
+    void place(channels.interrupt(link), 0);
   }
 
   async function place(batch: readonly Channel[], attempt: number): Promise<void> {

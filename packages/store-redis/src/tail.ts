@@ -38,7 +38,7 @@ export async function* followStream(
   const inbox = makeInbox();
   const waits = makeWaits(calls, signal);
   const position: Position = { at: after, epoch: undefined, proven: 0 };
-  const isDropped = () => inbox.dropped(position.epoch ?? "");
+  const isDropped = () => inbox.dropped(position.epoch!);
   const { ready, unsubscribe } = subscriptions.subscribe(scripts.channel(stream), {
     receive(text) {
       inbox.put(text);
