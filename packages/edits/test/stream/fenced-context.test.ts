@@ -60,3 +60,15 @@ test.each(Object.keys(AROUND))(
           }
   },
 );
+
+test.each<[what: string, counts: string, lines: string[]]>([
+  ["new lines", "-1,2 +1,4", [" a", " ```", "+x", "+y"]],
+  ["old lines", "-1,4 +1,2", [" a", " ```", "-x", "-y"]],
+])(
+  "a hunk that ends with %s alone is read where its context is a fence that has lost its space",
+  (_, counts, lines) => {
+    const written = lines.join("\n").replace(" ```", "```");
+    const reading = parsePatch(`\`\`\`diff\n${NAMES}@@ ${counts} @@\n${written}\n\`\`\`\n`);
+    expect(reading).toMatchObject({ ok: true, patch: { files: [{ hunks: [{ lines }] }] } });
+  },
+);
