@@ -1,0 +1,18 @@
+import { formatEditBlocks, formatSearchReplace, parsePatch } from "@parlance/edits";
+import { expect, test } from "vitest";
+
+test.each([
+  ["edit blocks", formatEditBlocks],
+  ["SEARCH/REPLACE blocks", formatSearchReplace],
+])("a hunk that changes nothing at the end of a text without a line feed is written as %s", (_, format) => {
+  const hunk = { id: "h", oldStart: 1, newStart: 1, lines: [" a"], oldNoNewline: true, newNoNewline: true };
+  expect(format({ files: [{ kind: "modify", before: "f", after: "f", hunks: [hunk] }] })).toMatchObject({ ok: true });
+});
+
+test.each([
+  ["a deleted", "--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "a/old"],
+  ["a created", "--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+a\n", "b/new"],
+])("the name of %s file with too few folders is in the error", (_, diff, name) => {
+  const reading = parsePatch(diff, { strip: 5 });
+  expect(reading).toMatchObject({ ok: false, errors: [{ message: expect.stringContaining(`takes off: "${name}"`) }] });
+});
