@@ -277,6 +277,15 @@ describe("a WebSocket", () => {
     expect(server.close()).toEqual([]);
   });
 
+  test.each([
+    [1005, 1000],
+    [1006, 1000],
+    [4000, 4000],
+  ])("that was closed with %i is closed with %i", async (code, sent) => {
+    const { heard } = await talk([say(1, "server", { kind: "close", code, reason: "" })], []);
+    expect(heard).toEqual([[sent, ""]]);
+  });
+
   test("reports what its client sent and was not recorded, in part where it is long", async () => {
     const { server } = await talk([frame("client", "go"), close], ["go", "more", "x".repeat(201)]);
     expect(server.close().map(formatProblem)).toEqual([

@@ -6,7 +6,7 @@ import { type ReplayClientOptions, replayClient } from "../src/replay/client.js"
 import { formatProblem } from "../src/replay/replay.js";
 import { loadTape } from "../src/replay/tape.js";
 
-// What a recorded client says of a live server's WebSockets, streams and ends.
+// How a recorded client compares a live server's WebSockets, streams and ends.
 
 const header = { recording: 1, versions: {}, began: "2026-01-01T00:00:00Z", redacted: [] };
 const line = (c: number, from: "client" | "server", happening: Happening): Entry => ({ t: 0, c, from, ...happening });
@@ -211,4 +211,15 @@ describe("a stream of a recorded client", () => {
       "left: the end of GET /1 was recorded and did not come: socket hang up",
     ]);
   });
+});
+
+test("a request that is open at the end of a replay is aborted, and has the headers that are given in place of its own", async () => {
+  const asked: Request[] = [];
+  const fetch = (one: Request) => {
+    asked.push(one);
+    return new Promise<Response>(() => {});
+  };
+  const recorded = [request(1, { headers: [["Authorization", "theirs"]] })];
+  await replayed(recorded, { fetch, wait: 10, headers: { authorization: "mine" } });
+  expect(asked.map(({ headers, signal }) => [headers.get("authorization"), signal.aborted])).toEqual([["mine", true]]);
 });
