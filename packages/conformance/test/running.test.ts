@@ -271,6 +271,25 @@ test("a server is sent the token as its contract says, below its own path, and a
   expect(JSON.stringify([bearer, key])).not.toContain("a-token-of-mine");
 });
 
+test("what a case leaves open of a server ends with the case, and a client's address too", async () => {
+  let gone = 0;
+  const server = createServer((_, response) => {
+    response.write("a");
+    response.on("close", () => gone++);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const one = serverCase(async (stage) => void (await stage.open({ method: "GET", target: "/" })));
+  expect(await runServer(one, { server: { ...fixture().server, url } })).toMatchObject({ outcome: "passed" });
+  await expect.poll(() => gone).toBe(1);
+  const urls: string[] = [];
+  const client = clientOf(async (line) => void urls.push(line.url));
+  const call = clientCase(async (stage) => void (await stage.call(notice, async () => {}).catch(() => {})));
+  await runCases(suite, [call], { client });
+  await expect(fetch(urls[0]!)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
+});
+
 /** A client that makes its call by `fetch`, as a test has it. */
 const clientOf = (call: (line: ClientLine) => Promise<unknown>) => ({
   call: async (line: ClientLine) => {
