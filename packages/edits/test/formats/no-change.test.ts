@@ -5,7 +5,7 @@ test.each([
   ["edit blocks", formatEditBlocks],
   ["SEARCH/REPLACE blocks", formatSearchReplace],
 ])("a hunk that changes nothing at the end of a text without a line feed is written as %s", (_, format) => {
-  const hunk = { id: "h", oldStart: 1, newStart: 1, lines: [" a"], oldNoNewline: true, newNoNewline: true };
+  const hunk = { id: "h", oldStart: 1, newStart: 1, lines: [" a"], oldNoNewline: true, newNoNewline: true } as const;
   expect(format({ files: [{ kind: "modify", before: "f", after: "f", hunks: [hunk] }] })).toMatchObject({ ok: true });
 });
 
