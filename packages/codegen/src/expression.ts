@@ -11,8 +11,8 @@ const unknown: Type = ["unknown"];
 export interface Context {
   /** The type of a `$ref`: its name, or the type itself if its target has none. */
   refer(ref: string, context: Context): Type;
-  /** The target of a `$ref`. */
-  find(ref: string): Schema | undefined;
+  /** The target of a `$ref`, and where it stands: its own references count from there. */
+  find(ref: string): { readonly schema: Schema; readonly context: Context } | undefined;
   /** Declares a schema with a title of its own and returns its name; undefined where the title is prose. */
   declare(schema: Schema, context: Context): string | undefined;
   /** The type of a schema with a predefined type; undefined for others. */
@@ -123,9 +123,12 @@ function alternatives(branches: readonly Schema[], context: Context): Type {
   return unite(listed ? types.map((type) => type.map((one) => (one === "string" ? "(string & {})" : one))) : types);
 }
 
-function listsStrings(schema: Schema | undefined, context: Context): boolean {
+function listsStrings(schema: Schema, context: Context): boolean {
   if (typeof schema !== "object") return false;
-  if (typeof schema.$ref === "string") return listsStrings(context.find(schema.$ref), context);
+  if (typeof schema.$ref === "string") {
+    const found = context.find(schema.$ref);
+    return found !== undefined && listsStrings(found.schema, found.context);
+  }
   const values = (schema.enum as Json[] | undefined) ?? [schema.const as Json];
   return values.every((one) => typeof one === "string");
 }

@@ -92,11 +92,18 @@ class Writer {
     return {
       indent,
       bare: declares(this.#document, "Record") ? "{ [k: string]: unknown }" : "Record<string, unknown>",
-      find: (ref) => locate(this.#document, base, ref)?.schema,
+      find: (ref) => {
+        const found = locate(this.#document, base, ref);
+        return found && { schema: found.schema, context: this.#context(this.#idOf(found.title), indent) };
+      },
       refer: (ref, { indent }) => this.#refer(ref, base, indent),
       declare: (schema) => this.#inner(schema, base),
       known: (schema) => (this.#codes.has(schema) ? codeType(this.#document) : undefined),
     };
+  }
+
+  #idOf(title: string): string {
+    return String(this.#document.schemas[title]!.$id);
   }
 
   #titleOf(id: string) {
@@ -115,7 +122,7 @@ class Writer {
         `refers to the message ${message} (${found.title}), which has another type in memory, without its tag; move the shared part to a schema of its own`,
       );
     if (found.pointer === "") return this.root(found.title);
-    const id = String(this.#document.schemas[found.title]!.$id);
+    const id = this.#idOf(found.title);
     const name = this.#inner(found.schema, id) ?? this.#ofItself(found, id);
     return name === undefined ? expression(found.schema, this.#context(id, indent)) : [name];
   }

@@ -9,7 +9,7 @@ import { rules } from "../src/rules.js";
 
 const context: Context = {
   refer: (ref) => (ref === "any" ? ["unknown"] : [ref]),
-  find: (ref) => ({ enum: [ref] }),
+  find: (ref) => ({ schema: { enum: [ref] }, context }),
   declare: () => undefined,
   known: () => undefined,
   bare: "object",

@@ -172,6 +172,17 @@ test("a doc comment has what a type cannot say, and open enums stay complete in 
 }`);
 });
 
+test("the known values of a word stay known where references lead to them through another file", async () => {
+  const levels = {
+    ...object("Levels", {}),
+    $defs: { level: { $ref: "#/$defs/names" }, names: { enum: ["low", "high"] } },
+  };
+  const word = object("Word", { level: { anyOf: [{ $ref: "levels.json#/$defs/level" }, { type: "string" }] } });
+  expect((await generate(contract({ word }, [levels])))["made-up.ts"]).toContain(
+    'level?: "low" | "high" | (string & {});',
+  );
+});
+
 test("prose that looks like code stays prose", async () => {
   const word = {
     ...object("Word", { a: { type: "string", description: "ends */ here" } }),
