@@ -93,7 +93,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     open = null;
     between.close(block, current.format, lineNumber - 1 - (kept ? 0 : maybe.length));
     if (!kept) maybe.forEach(closed ? route : emitText);
-    if (closed && held !== NOTHING) release();
+    release();
   }
 
   function emit(event: EditEvent): void {

@@ -54,7 +54,6 @@ export function readHeader(input: Input): void {
   const header = takeHeader(input);
   input.tail = "unsure";
   input.item = null;
-  input.astray = false;
   // For git a `diff` line alone is no header.
   if (input.repairing === null && header.named === null && input.at === at + 1) return closeFile(input);
   const file = describeFile(input, at, header);

@@ -84,7 +84,7 @@ export interface Input {
   /** The patch stands in a markdown fence of this many characters; 0 outside of one. */
   fence: number;
   open: OpenFile | null;
-  /** Prose behind the last file names another: hunks without a header may be that one's. */
+  /** Prose behind a file has named another: while no file is open, hunks without a header may be that one's. */
   astray: boolean;
   tail: Tail;
   /** The line behind the last hunk. */

@@ -116,6 +116,10 @@ describe("a comment in other words", () => {
     ["and another one, of eight lines", "C E b c d e f -g +n", "R K b c d e f g", "R K b c d e f n"],
     ["and another one, of seven lines", "C E b c d e -g +n", "R K b c d e g", null],
     ["and another one, beside a long line", "C E -deleted89 +n", "R K deleted89", null],
+    ["above a new line", "a b C +n d e", "a b R d e", "a b R n d e"],
+    ["below a new line", "a b +n C d e", "a b R d e", "a b n R d e"],
+    ["above a line that is deleted", "a b C -d e", "a b R d e", "a b R e"],
+    ["that the text has not right beside the new line", "a b C +n d e", "a b R x d e", null],
   ])("%s", expectWords);
 });
 

@@ -154,6 +154,11 @@ describe("levels of another width", () => {
     expect(block(wide, insert(wide, "    more();\n"), text)).toBe("not-found");
     expect(block(wide, insert(wide, "        more();\n          .and();\n"), text)).toBe("ambiguous");
     expect(block("    if (a) {\n", "    if (a) {\n        b();\n", text)).toBe("not-found");
+    // One depth alone shows no ratio.
+    const flat = "if (a) {\n    go(a);\n}\n";
+    const narrow = flat.replace("    ", "  ");
+    expect(block(flat, insert(flat, "    more();\n"), narrow)).toBe(insert(narrow, "  more();\n"));
+    expect(block(flat, insert(flat, "    if (b) {\n        less();\n    }\n"), narrow)).toBe("ambiguous");
   });
 
   test.each([
