@@ -89,6 +89,26 @@ test.each<[what: string, head: string]>([
   expect(parseEdits(text, { path: "f.ts" })).toMatchObject({ ok: false, errors: [{ line, reason: "ambiguous" }] });
 });
 
+describe("A marker is an error at its line in a diff that is read in spite of a count that is too large", () => {
+  const diff = (added: string) => `--- a/f.ts\n+++ b/f.ts\n@@ -1,9 +1,9 @@\n a\n-b\n-c\n+x\n+${added}\n d\n`;
+
+  test.each(["", "\nThe rest is as it was.\n"])("before %j", (behind) => {
+    expect(parseEdits(diff("y") + behind)).toMatchObject({ ok: true });
+    for (const marker of ["...", "// rest of the function unchanged"])
+      expect(parseEdits(diff(marker) + behind)).toEqual({
+        ok: false,
+        errors: [
+          {
+            line: 8,
+            reason: "ambiguous",
+            message: `The block can be read in two ways: "${marker}" stands in the new text alone; write the lines that it stands for.`,
+          },
+        ],
+      });
+    expect(parseEdits(diff("// ... existing code ...") + behind)).toMatchObject({ ok: false, errors: [{ line: 8 }] });
+  });
+});
+
 test("A marker in Python stands for lines where it takes the place of several", () => {
   const old = ["def f(a):", "    x = a", "    return x"];
   for (const now of [
