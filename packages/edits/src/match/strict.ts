@@ -1,5 +1,5 @@
 import { needOptions, needPatch } from "../need.js";
-import { type FilePatch, filesOf, type Patch } from "../patch.js";
+import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
 import { applyFile, refuse } from "./file.js";
@@ -60,9 +60,7 @@ function nearest(rows: readonly number[], sides: Sides, bare: boolean, taken: Ta
   const length = target.lines.length;
   const begins = hunk.oldStart === 0 || (hunk.oldStart === 1 && !bare);
   const ends = !bare && sides.trailing === 0;
-  const now = length + taken.grown;
-  const wanted = begins ? 0 : ends ? now - old.length : Math.max((hunk.newStart ?? 1) - 1, 0);
-  const from = wanted < 0 || wanted > now ? now : wanted;
+  const wanted = wantedRow(hunk, taken, target);
   let best: number | null = null;
   let bestRank = Infinity;
   for (const row of rows) {
@@ -71,17 +69,23 @@ function nearest(rows: readonly number[], sides: Sides, bare: boolean, taken: Ta
     if ((begins && at !== 0) || (ends && end !== length)) continue;
     if ((hunk.oldNoNewline === true) !== (old.length > 0 && end === length && !target.newlineAtEnd)) continue;
     if (hunk.newNoNewline && end !== length) continue;
-    const distance = at - from;
+    const distance = at - wanted;
     const rank = distance > 0 ? 2 * distance - 1 : -2 * distance;
     if (rank < bestRank) [best, bestRank] = [row, rank];
   }
   return best;
 }
 
+/** The row that a hunk's new side names in the text that earlier hunks made: its first without a number, its end at most. */
+function wantedRow({ newStart }: Hunk, taken: Taken, target: Target): number {
+  const row = newStart === null ? 0 : Math.max(newStart - 1, 0);
+  return Math.min(row, target.lines.length + taken.grown);
+}
+
 /** Where an insertion without context goes: where its number says, but not among the lines of an earlier hunk. */
 function bareRows(sides: Sides, bare: boolean, taken: Taken, target: Target): number[] | "overlap" {
   if (!bare) return target.lines.length === 0 ? [0] : [];
-  const at = Math.min(Math.max((sides.hunk.newStart ?? 1) - 1, 0), target.lines.length + taken.grown);
+  const at = wantedRow(sides.hunk, taken, target);
   let grown = 0;
   for (const { from, to, grown: more } of taken.blocks) {
     if (at < from + grown || (at === from + grown && from < to)) break;

@@ -24,6 +24,7 @@ const expectRow = (_: string, text: string, hunks: readonly Own[], made: string,
   expect(apply(text, hunks, options)).toBe(made);
 };
 const [gone, known] = [{ newNoNewline: true }, { oldNoNewline: true }] as const;
+const nowhere = { oldStart: null, newStart: null };
 const BARE = { unidiffZero: true };
 
 describe("a hunk that is applied strictly stands", () => {
@@ -92,6 +93,15 @@ describe("at the end of a text a strict hunk", () => {
     ["takes it away", "g\nc\n", [[2, 2, "-c\n+n", gone]], "g\nn"],
     ["takes none away elsewhere", "c\ng\n", [[1, 1, "-c\n+n", gone]], "h0 not-found"],
     [
+      "takes none away two lines before what an earlier one replaces",
+      "c\nx\ng\ny\n",
+      [
+        [3, 3, "-g\n+m\n y"],
+        [1, 1, "-c\n+n", gone],
+      ],
+      "h1 not-found",
+    ],
+    [
       "has nothing behind it",
       "a\nb\n",
       [
@@ -128,6 +138,9 @@ describe("without context, by its number alone, a hunk", () => {
     ["inserts where it says", "a\nb\n", [[1, 2, "+n"]], "a\nn\nb\n", BARE],
     ["inserts at the start", "a\n", [[0, 1, "+n"]], "n\na\n", BARE],
     ["inserts at the end at most", "a\n", [[9, 10, "+n"]], "a\nn\n", BARE],
+    ["inserts at the start where it says line 0", "a\n", [[0, 0, "+n"]], "n\na\n", BARE],
+    ["inserts at the start where it says no line", "a\n", [[1, 2, "+n", nowhere]], "n\na\n", BARE],
+    ["stands first where it says no line", "a\nb\na\n", [[2, 2, "-a\n+n", nowhere]], "n\nb\na\n", BARE],
     [
       "counts the lines of an earlier one",
       "a\nb\nc\n",
