@@ -62,16 +62,16 @@ function nearest(rows: readonly number[], sides: Sides, bare: boolean, taken: Ta
   const ends = !bare && sides.trailing === 0;
   const wanted = wantedRow(hunk, taken, target);
   let best: number | null = null;
-  let bestRank = Infinity;
+  let least = Infinity;
   for (const row of rows) {
     const end = row + old.length;
     const at = row + grownBefore(taken, row, target);
     if ((begins && at !== 0) || (ends && end !== length)) continue;
     if ((hunk.oldNoNewline === true) !== (old.length > 0 && end === length && !target.newlineAtEnd)) continue;
     if (hunk.newNoNewline && end !== length) continue;
-    const distance = at - wanted;
-    const rank = distance > 0 ? 2 * distance - 1 : -2 * distance;
-    if (rank < bestRank) [best, bestRank] = [row, rank];
+    const distance = Math.abs(at - wanted);
+    // Of two as near the one behind, as git does.
+    if (distance <= least) [best, least] = [row, distance];
   }
   return best;
 }
@@ -101,7 +101,8 @@ function overlaps({ blocks }: Taken, from: number, to: number): boolean {
 }
 
 function grownBefore(taken: Taken, row: number, target: Target): number {
-  if (row >= (taken.blocks.at(-1)?.to ?? 0)) return taken.grown;
+  const last = taken.blocks.at(-1);
+  if (last === undefined || last.to <= row) return taken.grown;
   target.effort.left -= taken.blocks.length;
   let grown = 0;
   for (const block of taken.blocks) if (block.to <= row) grown += block.grown;

@@ -120,6 +120,17 @@ describe("several anchors", () => {
   });
 });
 
+test("many hunks stand below one anchor that is in many places", () => {
+  const numbers = Array.from({ length: 1000 }, (_, i) => i);
+  const text = numbers.map((each) => `class A:\n    x${each} = 1\n`).join("");
+  const body = numbers
+    .slice(0, 400)
+    .map((each) => `@@ class A:\n-    x${each} = 1\n+    x${each} = 2\n`)
+    .join("");
+  const made = text.replace(/(x[0-3]?[0-9]?[0-9] =) 1/g, "$1 2");
+  expect(applyBegin(body, text)).toMatchObject({ ok: true, text: made });
+});
+
 describe("a hunk is applied nowhere else than its anchors say", () => {
   test.each([
     ["the anchor is not in the text", `@@ def d():\n${change}`, python, "not-found"],

@@ -31,7 +31,7 @@ describe("a hunk that is applied strictly stands", () => {
   const hunk = " a\n+n\n b";
   test.each<Row>([
     ["where it says", "x\na\nb\nx\na\nb\nx\na\nb\n", [[5, 5, hunk]], "x\na\nb\nx\na\nn\nb\nx\na\nb\n"],
-    ["behind, of two as near", "a\nb\nx\na\nb\n", [[3, 3, hunk]], "a\nb\nx\na\nn\nb\n"],
+    ["behind, of two as near", "a\nb\nx\nx\na\nb\n", [[3, 3, hunk]], "a\nb\nx\nx\na\nn\nb\n"],
     ["before, where that is nearer", "x\na\nb\nx\nx\na\nb\nx\n", [[3, 3, hunk]], "x\na\nn\nb\nx\nx\na\nb\nx\n"],
     [
       "two lines before, not three behind",
@@ -181,6 +181,17 @@ describe("without context, by its number alone, a hunk", () => {
       "c\nn\nd\n",
       BARE,
     ],
+    [
+      "counts the lines of an earlier one right before it, but none of one behind it",
+      "a\nc\nx\nc\nz\n",
+      [
+        [1, 1, "-a\n+1\n+2\n+3"],
+        [5, 7, "-z\n+4\n+5\n+6"],
+        [2, 4, "-c\n+n"],
+      ],
+      "1\n2\n3\nn\nx\nc\n4\n5\n6\n",
+      BARE,
+    ],
     ["deletes what moved", "x\na\ny\n", [[1, 0, "-a"]], "x\ny\n", BARE],
     ["is bound to the start where it says line 0", "x\na\n", [[0, 0, "-a\n+n"]], "h0 not-found", BARE],
     ["is not bound to the start", "x\na\n", [[1, 1, "-a\n+n"]], "x\nn\n", BARE],
@@ -222,6 +233,17 @@ describe("the conflict of a strict hunk", () => {
     expect(conflictOf("a\n", [["-b"]], 1)).toEqual({ ...conflict, hunk: "h0", reason: "not-found" });
     const taken = [["-a", "-b", "+1", "+2"], ["+n"]];
     expect(conflictOf("x\na\nb\nc\n", taken, 3)).toMatchObject({ ...conflict, hunk: "h1", reason: "overlap" });
+  });
+
+  test("is ambiguous where too many others stand behind it that come before it in the patch", () => {
+    const numbers = Array.from({ length: 1500 }, (_, i) => i + 1);
+    const text = numbers.map((each) => `${each}\n`).join("");
+    const made = numbers.map((each) => `n${each}\n`).join("");
+    const hunks = numbers.map((each): Own => [each, each, `-${each}\n+n${each}`]);
+    expect(apply(text, hunks, BARE)).toBe(made);
+    const few = text.slice(0, text.indexOf("301\n"));
+    expect(apply(few, hunks.slice(0, 300).reverse(), BARE)).toBe(few.replace(/^/gm, "n").slice(0, -1));
+    expect(apply(text, hunks.reverse(), BARE)).toMatch(/^h\d+ ambiguous(?:, h\d+ ambiguous)*$/);
   });
 
   test("is ambiguous where its lines are nearly at too many places", () => {
