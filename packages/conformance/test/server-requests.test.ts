@@ -88,7 +88,7 @@ describe("a body that no client sends", () => {
 
   test("is of a size or a depth that nothing needs, beside the headers of a good one", async () => {
     const { asked } = await flawOf("server/dock/size", [413, 204]);
-    expect(asked.map(({ method, target }) => `${method} ${target}`)).toEqual(Array(2).fill("POST /ships/x/dock"));
+    expect(asked.map(({ method, target }) => `${method} ${target}`)).toEqual(Array(2).fill("POST /ships/daphne/dock"));
     expect(asked[0]!.headers).toEqual({ "Content-Type": "application/json" });
     expect(JSON.parse(asked[0]!.body as string).parlance).toHaveLength(20 * 1024 * 1024);
     expect(asked[1]!.body).toBe('{"berth":"b1"}');
