@@ -110,3 +110,36 @@ test("a path of a move loses the folders that `strip` names, and none by default
   expect(pathsOf({ strip: 1 })).toEqual([["x/f", "x/g"]]);
   expect(pathsOf({ strip: 2 })).toEqual([["f", "g"]]);
 });
+
+const GIT = "diff --git a/f b/f\n";
+const NAMES = "--- a/f\n+++ b/f\n";
+const HUNK = "@@ -1 +1 @@\n-a\n+b\n";
+
+test.each<[header: string, why: string, found?: string, options?: object]>([
+  [`${GIT}new file mode 100644\ndeleted file mode 100644\n`, "it tells of two kinds of change"],
+  [`${GIT}new file mode 100644\nold mode 100644\n`, "it tells of two kinds of change"],
+  [`${GIT}new file mode 100644\n${NAMES}`, "only what is not there is /dev/null"],
+  [`${GIT}deleted file mode 100644\n${NAMES}`, "only what is not there is /dev/null"],
+  [`${GIT}old mode 10064x\nnew mode 100755\n`, "a mode is octal digits"],
+  [`${GIT}old mode 100644\nnew mode 10075x\n`, "a mode is octal digits"],
+  [`${GIT}index 1234567..89abcde 10064x\n${NAMES}`, "a mode is octal digits"],
+  [`diff --git a/g b/g\n${NAMES}`, "its lines name different files"],
+  ["--- a/f\n+++ b/g\n", "its lines name different files", '"f", "g"'],
+  ["diff --git a/f b/g\nrename from f\n", "it does not give two names that can be read"],
+  ['--- "a/f\n+++ b/f\n', "it does not give two names that can be read"],
+  [NAMES, "a name has fewer folders than `strip` takes off", '"b/f"', { strip: 2 }],
+  ["--- a/f\n+++ /dev/null\n", "a name has fewer folders than `strip` takes off", '"a/f"', { strip: 2 }],
+  ["--- /dev/null\n+++ b/f\n", "a name has fewer folders than `strip` takes off", '"b/f"', { strip: 2 }],
+])("the error of the header %j names its line and why: %s", (header, why, found, options) => {
+  const shown = found ?? JSON.stringify(header.slice(0, header.indexOf("\n")));
+  const message = `The header contradicts itself or cannot be read: ${why}: ${shown}.`;
+  const error = { reason: "bad-header", message };
+  expect(parsePatch(header + HUNK, options)).toEqual({ ok: false, errors: [{ ...error, line: 1 }] });
+  const behind = parsePatch(`--- a/x/y/z\n+++ b/x/y/z\n${HUNK}${header}${HUNK}`, options);
+  expect(behind).toEqual({ ok: false, errors: [{ ...error, line: 6 }] });
+});
+
+test("a list in the prose behind a file is none of the file that follows", () => {
+  const text = `${NAMES}${HUNK}\nThis does:\n- c\n${NAMES.replaceAll("/f", "/g")}${HUNK}`;
+  expect(parsePatch(text)).toMatchObject({ ok: true, patch: { files: [{ after: "f" }, { after: "g" }] } });
+});

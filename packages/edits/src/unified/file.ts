@@ -112,7 +112,7 @@ function describeFile(input: Input, at: number, header: Header): OpenFile["file"
   else if (named && ((old!.name === null) !== (kind === "create") || (now!.name === null) !== (kind === "delete")))
     fault = "only what is not there is /dev/null";
   const [index, mode] = said.index?.split(" ") ?? [];
-  if (/[^0-7]/.test(`${oldMode ?? 0}${newMode ?? 0}${mode ?? 0}`)) fault ||= "a mode is octal digits";
+  if (/[^0-7]/.test([oldMode, newMode, mode].join(""))) fault ||= "a mode is octal digits";
   if (both !== null || isMove) fault ||= contradict(header, isMove);
   const moved = isMove && header.kind !== undefined;
   const before = kind === "create" ? null : moved ? nameOf(said.before) : (old?.name ?? names?.before);
@@ -124,12 +124,8 @@ function describeFile(input: Input, at: number, header: Header): OpenFile["file"
   }
   const paths = moved ? stripMove(input, before!, after!) : readPaths(input, at, before, after, isMove);
   if (paths.before === "" || paths.after === "") {
-    refuse(
-      input,
-      at,
-      "bad-header",
-      `a name has fewer folders than \`strip\` takes off: ${quote(after ?? before ?? "")}`,
-    );
+    const name = quote((after ?? before)!);
+    refuse(input, at, "bad-header", `a name has fewer folders than \`strip\` takes off: ${name}`);
     return null;
   }
   const file: OpenFile["file"] = { kind, ...paths, hunks: [] };
