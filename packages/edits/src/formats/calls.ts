@@ -110,7 +110,7 @@ export function readCall(call: Call, options: StrReplaceOptions, repairs: Repair
   const path = call.path ?? options.path ?? refuse(0, "no-path");
   if (command === "create" && text !== undefined) return [create(path, text)];
   if (command === "insert" && Number.isSafeInteger(line) && (line as number) >= 0 && now)
-    return [modify(path, [changeOf("", wholeLines(now), (line as number) + 1)!])];
+    return [modify(path, [changeOf("", asText(splitLines(now).lines), (line as number) + 1)!])];
   if (command !== "str_replace" || old === undefined || now === undefined)
     return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
   if (old === "" && now !== "") return fill(path, now, options.text);
@@ -119,9 +119,8 @@ export function readCall(call: Call, options: StrReplaceOptions, repairs: Repair
   const widened = widen(old, now, options.text);
   if (widened !== null) return modifyBy(path, widened, repairs, 0);
   const bare = takeOffGutter(splitLines(old).lines, splitLines(now).lines, repairs, 0);
-  const hunk =
-    bare.start === null ? changeOf(wholeLines(old), wholeLines(now)) : changeOf(asText(bare.old), asText(bare.now));
-  return modifyBy(path, hunk, repairs, 0);
+  // Whether a string ends with a line feed is habit, not meaning: the lines are what counts.
+  return modifyBy(path, changeOf(asText(bare.old), asText(bare.now)), repairs, 0);
 }
 
 /** An empty old string is all of a file that is empty or not there yet. */
@@ -145,11 +144,6 @@ function replaceAll(path: string, old: string, now: string, text: string | undef
       { path },
     ).files,
   ];
-}
-
-/** Whether a string ends with a line feed is habit, not meaning: the lines are what counts. */
-function wholeLines(text: string): string {
-  return text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }
 
 /**

@@ -10,7 +10,7 @@ const GUTTER = /^[ \t]*(\d{1,7}) ?\|(?: |\r?$)/;
  */
 export function takeOffGutter(old: readonly string[], now: readonly string[], repairs: Repair[], line: number) {
   const numbers = old.map((each) => Number(GUTTER.exec(each)?.[1] ?? Number.NaN));
-  if (old.length < 2 || !numbers.every((number, i) => number === numbers[0]! + i)) return { old, now, start: null };
+  if (old.length < 2 || !numbers.every((number, i) => number === numbers[0]! + i)) return { old, now };
   const without = (each: string) => each.replace(GUTTER, "");
   const marked = now.filter((each) => GUTTER.test(each)).length;
   if (marked > 0 && marked < now.length)

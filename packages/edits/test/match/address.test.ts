@@ -37,6 +37,7 @@ const settings = "[one]\nport = 1\n\n[two]\nport = 1\n";
 describe("an anchor decides where an ambiguous hunk is applied", () => {
   test.each([
     ["the second of three functions", `@@ def b():\n${change}`, python, 6, "    x = 2"],
+    ["a function, without a blank before it", `@@def b():\n${change}`, python, 6, "    x = 2"],
     ["the last of three functions", `@@ def c():\n${change}`, python, 10, "    x = 2"],
     ["an anchor without its parameters", `@@ def b\n${change}`, python, 6, "    x = 2"],
     ["an anchor that is the hunk's first line as well", `@@ def b():\n def b():\n${change}`, python, 6, "    x = 2"],

@@ -83,6 +83,13 @@ describe("blank lines", () => {
     ["that are inserted beside some that the text has more", "a +_ b c", "a _ _ b c", null],
     ["that are inserted away from one that the text has more", "a b +_ c d e", "a b c d _ e", "a b _ c d _ e"],
     ["that are inserted away from one that the text lacks", "a b +_ c _ d", "a b c d", "a b _ c d"],
+    [
+      "that are inserted behind a line that is replaced, below one that the text has more",
+      "a -value +values +_ c d",
+      "a _ value c d",
+      null,
+    ],
+    ["that the text has more above a line that is replaced", "a -value +values c d", "a _ value c d", "a _ values c d"],
     ["that the text has behind lines with a new one", "a +n +_ b c d", "a b _ c d", "a n _ b _ c d"],
   ])("%s", expectWords);
 });

@@ -79,3 +79,13 @@ test("An @@ line where no diff came before is text only if it is no header of a 
     expect(streamed(text)).toMatchObject({ failed: false });
   expect(streamed(`In a diff,\n${SECOND}`)).toMatchObject({ failed: true });
 });
+
+test.each([
+  ["without a fence", ""],
+  ["in a fence", "```"],
+])("A list in the prose behind a diff without counts is text: %s", (_, fence) => {
+  const diff = FIRST.replace(/@@.*@@/, "@@ ... @@");
+  const text = `${fence && `${fence}diff\n`}${diff}${fence && `${fence}\n`}\nThis does:\n\n- replaces a\n- keeps k\n`;
+  expect(streamed(text)).toMatchObject({ lines: [" k", "-a", "+b", " l"], failed: false });
+  expect(streamed(text).text).toContain("- replaces a\n- keeps k\n");
+});

@@ -88,6 +88,7 @@ const TEXT: Record<string, string> = {
   "prose about markers": "Use <<<<<<< SEARCH and >>>>>>> REPLACE to mark it, or *** Begin Patch, or old_str.\n",
   headings: "Title\n=======\n\nPart\n-------\n\n== Search results ==\n\n**Update file:**\n\n***Update file***\n",
   lists: "- one\n- two\n\n* three\n\n1. four\n   - five\n",
+  "a list about diffs": "- The line +++ b/x stands above @@ -1,2 +1,2 @@.\n",
   code: fenced("const a = <T>(x: T) => x;\n--x;\n++x;\n-1;\n", "ts") + fenced("x = [-1,\n+ 2]\n@@x = 1\n", "ruby"),
   "shell code": fenced("cat <<EOF > a\nEOF\ncat <<< search\n@@ x\n", "sh"),
   "a conflict of git in a file": fenced(

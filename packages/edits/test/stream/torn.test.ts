@@ -32,3 +32,22 @@ test("No beginning of a stream gives an edit that the whole stream does not give
             for (const { lines } of hunks) expect(lines.filter((line) => !added.has(line))).toEqual([]);
   }
 });
+
+const PATCH = "*** Begin Patch\n*** Update File: x\n@@\n-a\n+b\n";
+
+test.each<[what: string, text: string, read: readonly string[]]>([
+  ["in no fence", PATCH, ["unfinished"]],
+  ["in a fence that goes on", `\`\`\`\n${PATCH}`, ["unfinished"]],
+  ["in a fence that ends", `\`\`\`\n${PATCH}\`\`\`\n`, ["edit"]],
+  ["before another one", `${PATCH}${PATCH}*** End Patch\n`, ["unfinished", "doubtful"]],
+  ["before another one in a fence", `\`\`\`\n${PATCH}${PATCH}*** End Patch\n\`\`\`\n`, ["edit", "edit"]],
+])("A patch without its *** End Patch is unfinished, unless a fence ends it: %s", (_, text, read) => {
+  for (const complete of [true, false]) {
+    const reader = readEdits();
+    const events = [...reader.push(text), ...reader.end({ complete })];
+    const told = events.flatMap((event) =>
+      event.type === "error" ? event.error.reason : ["edit", "doubtful"].includes(event.type) ? event.type : [],
+    );
+    expect(told).toEqual(read);
+  }
+});
