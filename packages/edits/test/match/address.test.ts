@@ -132,6 +132,19 @@ test("many hunks stand below one anchor that is in many places", () => {
   expect(applyBegin(body, text)).toMatchObject({ ok: true, text: made });
 });
 
+test.each([
+  [200, true],
+  [400, false],
+])("of anchors that are in many places, each beside another one, %i are looked for: %s", (count, ok) => {
+  const numbers = Array.from({ length: 700 }, (_, i) => i);
+  const text = numbers.map((each) => `class A:\n    def f${each}():\n        x${each} = 1\n`).join("");
+  const body = numbers
+    .slice(0, count)
+    .map((each) => `@@ class A:\n@@ def f${each}():\n-        x${each} = 1\n+        x${each} = 2\n`)
+    .join("");
+  expect(applyBegin(body, text)).toMatchObject({ ok });
+});
+
 describe("a hunk is applied nowhere else than its anchors say", () => {
   test.each([
     ["the anchor is not in the text", `@@ def d():\n${change}`, python, "not-found"],

@@ -246,6 +246,12 @@ describe("the conflict of a strict hunk", () => {
     expect(apply(text, hunks.reverse(), BARE)).toMatch(/^h\d+ ambiguous(?:, h\d+ ambiguous)*$/);
   });
 
+  test("is ambiguous where too many others have been looked for at too many places", () => {
+    const hunks = Array.from({ length: 80 }, (_, i): Own => [i + 1, i + 1, "-a\n+n"]);
+    expect(apply("a\n".repeat(1000), hunks.slice(0, 70), BARE)).toBe("n\n".repeat(70) + "a\n".repeat(930));
+    expect(apply("a\n".repeat(1000), hunks, BARE)).toMatch(/^h7\d ambiguous(?:, h7\d ambiguous)*$/);
+  });
+
   test("is ambiguous where its lines are nearly at too many places", () => {
     const lines = Array.from({ length: 2000 }, () => " a");
     expect(conflictOf("a\n".repeat(4000), [[...lines, "-b"]], 1)).toEqual({

@@ -65,6 +65,7 @@ describe("the two names behind diff --git", () => {
     ['"a/x" b/y', "a/x", "b/y"],
     ['a/x "b/y"', "a/x", "b/y"],
     ['a/x y "b/z"', "a/x y", "b/z"],
+    [' "b/y z"', "", "b/y z"],
     ['"a/x b/y', null],
     ['a/x "b/y', null],
     ['"a/x" "b/y', null],

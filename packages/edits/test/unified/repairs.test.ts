@@ -199,3 +199,26 @@ describe("A patch is refused", () => {
     expect(!reading.ok && reading.errors[0]!.message).toContain("x.png");
   });
 });
+
+describe("A hunk whose counts do not fit", () => {
+  it.each<[counts: string, lines: readonly string[]]>([
+    ["-1,3 +1,9", [" a", "-b", "+c", " d"]],
+    ["-1,9 +1,3", [" a", "-b", "+c", " d"]],
+    ["-1,4 +1,9", [" a", "-b", "+c", " d", " e"]],
+    ["-1,9 +1,4", [" a", "-b", "+c", " d", " e"]],
+  ])("has so many lines without a mark as both sides lack: %s", (counts, lines) => {
+    const reading = parsePatch(`${HEAD}@@ ${counts} @@\n a\n-b\n+c\nd\ne\n`);
+    expect(reading).toMatchObject({ ok: true, patch: { files: [{ hunks: [{ lines }] }] } });
+  });
+});
+
+it("Prose right behind a hunk that its counts fit leaves no doubt of what stands behind the fence", () => {
+  const text = `\`\`\`diff\n${HEAD}@@ -1 +1 @@\n-a\n+b\nprose\n\`\`\`\n\n-c is an option.\n`;
+  expect(parsePatch(text)).toMatchObject({ ok: true, patch: { files: [{ hunks: [{ lines: ["-a", "+b"] }] }] } });
+});
+
+it("A deleted and an added line that look like names are lines of the hunk where no @@ line follows", () => {
+  const lines = [" a", "--- x", "+++ y", " b"];
+  const reading = parsePatch(`${HEAD}@@ -1,3 +1,3 @@\n${lines.join("\n")}\n`);
+  expect(reading).toMatchObject({ ok: true, patch: { files: [{ hunks: [{ lines }] }] }, repairs: [] });
+});
