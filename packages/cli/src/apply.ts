@@ -78,7 +78,7 @@ async function carryOut(plan: Plan, root: string, repairs: Outcome["repairs"], c
     before: before?.hash ?? null,
     after: after?.hash ?? null,
   }));
-  if (check || plan.conflicts.length > 0)
+  if (check)
     return { ok: plan.conflicts.length === 0, files, preview, inverse: null, repairs, conflicts: plan.conflicts };
   const written = await applyPlan(plan, { root });
   return written.ok

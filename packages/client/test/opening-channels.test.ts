@@ -73,7 +73,11 @@ describe("A channel without resume", () => {
     await vi.advanceTimersByTimeAsync(29_999);
     expect(signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await failure).toMatchObject({ code: "timeout", message: "based.session: nothing came within 30000 ms" });
+    expect(await failure).toMatchObject({
+      code: "timeout",
+      retryable: true,
+      message: "based.session: nothing came within 30000 ms",
+    });
     expect(signal.aborted).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });

@@ -101,7 +101,11 @@ describe("a stream that is opened again has its client's options", () => {
       "maxMessageSize",
       { maxMessageSize: 10 },
       () => stream(block(0), "hold"),
-      { name: "Violation", code: "too_large" },
+      {
+        name: "Violation",
+        code: "too_large",
+        message: "emacs-agent: an event is over the limit of 10 characters (from the server)",
+      },
     ],
     ["idleTimeout", { idleTimeout: 20, reconnectFor: 1 }, () => stream("", "hold"), { code: "idle" }],
   ])("%s", async (_, option, answer, wanted) => {

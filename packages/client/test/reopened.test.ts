@@ -276,7 +276,11 @@ describe("A stream that is opened again", () => {
       true,
       [0, 1],
     ]);
-    expect(begun[1]!.how.options!.signal!.reason).toMatchObject({ name: "AbortError", code: "AbortError" });
+    expect(begun[1]!.how.options!.signal!.reason).toMatchObject({
+      name: "AbortError",
+      code: "AbortError",
+      message: "the stream was cancelled",
+    });
     expect(over).toHaveBeenCalledWith(0);
     stream.close();
     expect(stream.cancelled).toBe(true);

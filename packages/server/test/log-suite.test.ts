@@ -78,6 +78,11 @@ const DEFECTS: readonly (readonly [what: string, law: string, wrong: (log: Event
     "exactly",
     writing(({ append }) => ({ append: (seq, text) => append(seq, text.replace("\r", "")) })),
   ],
+  [
+    "keeps the beginning of a long text",
+    "exactly",
+    writing(({ append }) => ({ append: (seq, text) => append(seq, text.slice(0, 65_536)) })),
+  ],
   ["ignores the limit of a read", "exactly", (log) => ({ ...log, read: (stream, after) => log.read(stream, after) })],
   [
     "reads from its cursor, not after it",

@@ -87,7 +87,5 @@ function close(server: Server, apps: readonly App[], sockets: ReadonlySet<Duplex
     setImmediate(() => {
       for (const socket of sockets) socket.destroy();
     });
-  const closed = closeWithin(closeAfter, apps, finish, cut);
-  server.closeIdleConnections();
-  return closed;
+  return closeWithin(closeAfter, apps, finish, cut);
 }

@@ -27,7 +27,7 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   /** The handler's scope, which closes when the session ends. */
   readonly #handler: Scope;
   readonly #inbox: Queue<Encoded>;
-  #stage: "new" | "begun" | "joining" | "joined" = "new";
+  #stage: "new" | "joining" | "joined" = "new";
   #taken: (() => void) | undefined;
   /** Senders other than the handler wait here for room. */
   #full: Waiter | undefined;
@@ -107,7 +107,6 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   }
 
   async #begin(): Promise<IteratorResult<Encoded>> {
-    this.#stage = "begun";
     const coming = this.#own.next();
     const waiting = this.#scope.child();
     this.#wake = () => waiting.close();

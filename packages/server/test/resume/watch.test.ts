@@ -28,6 +28,6 @@ test.each([0, 10, 49])("a log that gives nothing has its whole limit, from %i ms
   vi.advanceTimersByTime(LIMIT / 2 + 1);
   expect(reader.closed).toBe(true);
   expect(reported).toMatchObject([
-    [{ code: "timeout", message: `the event log gave nothing for ${LIMIT} ms` }, "log", "send"],
+    [{ code: "timeout", retryable: true, message: `the event log gave nothing for ${LIMIT} ms` }, "log", "send"],
   ]);
 });
