@@ -162,6 +162,35 @@ async function answering(status: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+test("Ctrl-C ends a run with the case that it meets, and the report has what ran and how long that took", async () => {
+  const cwd = await started();
+  const interrupt = new AbortController();
+  const server = createServer((_, answer) => {
+    interrupt.abort();
+    answer.writeHead(500).end("no");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const began = performance.now();
+  let err = "";
+  const code = await run(`conform schemas/my-agent --server ${url} --allow-writes --report json=r.json`.split(" "), {
+    cwd,
+    env: {},
+    stdin: (async function* () {})(),
+    interrupt: () => interrupt.signal,
+    out() {},
+    err: (text) => {
+      err += text;
+    },
+  });
+  const [, ran, of] = /the run ended after (\d+) of (\d+) cases: it was interrupted/.exec(err)!.map(Number);
+  const { ms, results } = JSON.parse(await readFile(join(cwd, "r.json"), "utf8"));
+  expect([code, results.length]).toEqual([2, ran]);
+  expect(ran).toBeLessThan(of!);
+  expect(ms).toBeLessThanOrEqual(Math.ceil(performance.now() - began));
+});
+
 test("a live server is not written to without leave, and the report says what was skipped and why", async () => {
   const cwd = await started();
   const url = await answering(404);
