@@ -1,5 +1,6 @@
 import { connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
+import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import type { AnyContract } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
@@ -86,9 +87,18 @@ it.each([
   await expect(opened).rejects.toMatchObject({ name, code, message });
 });
 
-it("a time limit is reported in whole milliseconds", async () => {
+it("a call that is not answered in time names itself and the limit in whole milliseconds; a POST may have been received", async () => {
   const options = { baseUrl: "http://x", answerTimeout: 12.7, fetch: () => new Promise<never>(() => {}) };
-  await expect(connect(foldGateway, options).listAgents()).rejects.toThrow("nothing came within 13 ms");
+  await expect(connect(foldGateway, options).listAgents()).rejects.toMatchObject({
+    code: "timeout",
+    retryable: true,
+    message: "fold-gateway.listAgents: nothing came within 13 ms",
+  });
+  await expect(connect(emacsAgent, options).prompt({ session_id: "s", text: "go" })).rejects.toMatchObject({
+    code: "timeout",
+    retryable: false,
+    message: "emacs-agent.prompt: nothing came within 13 ms",
+  });
 });
 
 it("an answer whose body stays away is idle, and the error names the call", async () => {
