@@ -175,3 +175,11 @@ test("a model's diff with wrong numbers and stale context is written anew for th
     diff: `${HEAD}@@ -1,5 +1,5 @@\n x\n \n   a \n-b\n+B\n c\n`,
   });
 });
+
+test.each([
+  ["a\n", "b\n", "@@ -1 +1 @@\n-a\n+b\n"],
+  ["a\nb\n", "b\n", "@@ -1,2 +1 @@\n-a\n b\n"],
+  ["a\n", "", "@@ -1 +0,0 @@\n-a\n"],
+])("the numbers of a hunk from %j to %j are as git writes them", (before, after, hunk) => {
+  expect(formatForBased(createPatch(before, after, { path: "f" }), before)).toEqual({ ok: true, diff: HEAD + hunk });
+});

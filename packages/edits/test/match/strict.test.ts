@@ -138,6 +138,7 @@ describe("without context, by its number alone, a hunk", () => {
     ["inserts where it says", "a\nb\n", [[1, 2, "+n"]], "a\nn\nb\n", BARE],
     ["inserts at the start", "a\n", [[0, 1, "+n"]], "n\na\n", BARE],
     ["inserts at the end at most", "a\n", [[9, 10, "+n"]], "a\nn\n", BARE],
+    ["inserts at the end of a text without a line feed", "a", [[1, 2, "+n"]], "a\nn", BARE],
     ["inserts at the start where it says line 0", "a\n", [[0, 0, "+n"]], "n\na\n", BARE],
     ["inserts at the start where it says no line", "a\n", [[1, 2, "+n", nowhere]], "n\na\n", BARE],
     ["stands first where it says no line", "a\nb\na\n", [[2, 2, "-a\n+n", nowhere]], "n\nb\na\n", BARE],

@@ -108,3 +108,45 @@ test.each([
     expect(Object.keys(snapshot(root))).toEqual(ok && path === "new" ? ["new", "old"] : ["old"]);
   }
 });
+
+test("what is no regular file is not opened", async () => {
+  const root = makeWorkspace({ a: "a\n" });
+  const opened: string[] = [];
+  const files: Files = {
+    ...fs,
+    lstat: (path) => fs.lstat(path === join(root, "a") ? root : path),
+    open: (path, flags, mode) => {
+      opened.push(path);
+      return fs.open(path, flags, mode);
+    },
+  };
+  const { conflicts } = await planEdits(createPatch("a\n", "b\n", { path: "a" }), { root, files, access });
+  expect(conflicts).toEqual([{ path: "a", reason: "not-regular", message: '"a" is not a regular file.' }]);
+  expect(opened).not.toContain(join(root, "a"));
+});
+
+test.each([
+  [64 << 20, []],
+  [(64 << 20) + 1, ["too-large"]],
+])("a file of %i bytes is planned, or refused: %j", async (size, reasons) => {
+  const root = makeWorkspace({ a: "a\n" });
+  const files: Files = {
+    ...fs,
+    open: async (path, flags, mode) => {
+      const handle = await fs.open(path, flags, mode);
+      const stat = async () => Object.assign(await handle.stat(), { size });
+      return {
+        fd: handle.fd,
+        stat,
+        readFile: () => handle.readFile(),
+        writeFile: (bytes) => handle.writeFile(bytes),
+        chown: (uid, gid) => handle.chown(uid, gid),
+        chmod: (to) => handle.chmod(to),
+        sync: () => handle.sync(),
+        close: () => handle.close(),
+      };
+    },
+  };
+  const { conflicts } = await planEdits(createPatch("a\n", "b\n", { path: "a" }), { root, files, access });
+  expect(conflicts.map(({ reason }) => reason)).toEqual(reasons);
+});

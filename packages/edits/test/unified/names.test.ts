@@ -16,6 +16,7 @@ describe("the name behind --- or +++", () => {
     ["/dev/null", null],
     ["/dev/null\t2024-01-01", null, "2024-01-01"],
     ["dev/null", "dev/null"],
+    ["\t2024-01-01", "", "2024-01-01"],
   ])("%j", (text, name, stamp) => {
     expect(parseNameLine(text)).toEqual({ name, ...(name !== undefined && { stamp }) });
   });
