@@ -112,23 +112,6 @@ test("a plan tells where the hunks of each file were found, of one that is delet
   ]);
 });
 
-test("a plan tells where each of the blocks was found that go on from each other", async () => {
-  const root = makeWorkspace({ a: "x\na\n" });
-  const block = (lines: readonly string[], id: string) => ({ id, oldStart: null, newStart: null, lines });
-  const hunks = [block(["-a", "+b", "+c"], "1"), block(["-c", "+d"], "2")];
-  const plan = await planEdits({ files: [{ kind: "modify", before: "a", after: "a", hunks }] }, { root });
-  expect(plan.files[0]!.after!.text).toBe("x\nb\nd\n");
-  expect(plan.hunks).toMatchObject([
-    {
-      path: "a",
-      hunks: [
-        { id: "1", at: 2 },
-        { id: "2", at: 3 },
-      ],
-    },
-  ]);
-});
-
 test("file patches for one path go on from each other, within a patch and across patches", async () => {
   const chain: Patch[] = [
     {
@@ -438,16 +421,6 @@ describe("every conflict is listed, and nothing is written", () => {
     const { conflicts } = await planEdits({ files: swap }, { root });
     const message = '"a" is changed between a file put there and its removal; which is meant is not certain.';
     expect(conflicts).toMatchObject([{ reason: "exists", message }]);
-  });
-
-  test("a file of a patch that is none is named by its number", async () => {
-    const { files } = change("a");
-    const patch = { files: [files[0]!, null, { ...files[0]!, kind: "x" }] } as unknown as Patch;
-    const { conflicts } = await planEdits(patch, { root: makeWorkspace({ a: "a\n" }) });
-    expect(conflicts.map(({ message }) => message)).toEqual([
-      "File 2 of the patch is not an object.",
-      'File 3 of the patch has the kind "x".',
-    ]);
   });
 
   test("every conflict is listed, not only the first", async () => {
