@@ -7,7 +7,7 @@ import { type Random, random } from "../random.js";
 import { seeded } from "../seed.js";
 
 const seed = seeded(20_261_123);
-const rounds = process.env.PARLANCE_LONG ? 5_000 : 500;
+const rounds = process.env.PARLANCE_LONG ? 50_000 : 6_000;
 
 /** Few lines at few depths, blank ones among them, so that a run of lines can stand in several places. */
 const LINES = ["", "", "  ", "a", "b", "  a", "  b", "    a", "\ta", " \tb", "\t", `${" ".repeat(198)}\ta`];

@@ -31,6 +31,35 @@ function reasonOf(name: string, rules: NameRules): string | null {
   return checked.ok ? null : checked.reason;
 }
 
+test("each reason is said in words of its own", () => {
+  const said = new Map<string | null, string>();
+  for (const [name] of hostileNames)
+    for (const rules of rulesOf) {
+      const checked = checkName(name, rules);
+      if (!checked.ok) said.set(checked.reason, checked.message.replace(/^.*" /s, ""));
+    }
+  expect(Object.fromEntries(said)).toMatchInlineSnapshot(`
+    {
+      "absolute": "is absolute; write it relative to the root.",
+      "character": "has a character that Windows does not store in a name.",
+      "control": "has a control character.",
+      "device": "names a Windows device.",
+      "dot": "has a \`.\` component.",
+      "drive": "begins with a drive; write it relative to the root.",
+      "empty": "is empty or has an empty component.",
+      "encoding": "is not well-formed Unicode.",
+      "git": "is inside git's own directory.",
+      "parent": "goes up with \`..\`; write it relative to the root.",
+      "reserved": "uses a name that applying edits keeps for itself.",
+      "separator": "has a backslash; separate components with \`/\`.",
+      "stream": "names an alternate stream (\`:\`).",
+      "too-long": "is longer than 4,096 bytes or has a component longer than 255.",
+      "trailing": "has a component that ends in a dot or a space, or begins with a space.",
+      "unc": "is a network or device path; write it relative to the root.",
+    }
+  `);
+});
+
 test("a long name is shown as far as 200 characters", () => {
   const shown = (name: string) => {
     const checked = checkName(name, "posix");
