@@ -31,14 +31,14 @@ function reasonOf(name: string, rules: NameRules): string | null {
   return checked.ok ? null : checked.reason;
 }
 
-test("each reason is said in words of its own", () => {
-  const said = new Map<string | null, string>();
+test("each reason has words of its own", () => {
+  const words = new Map<string | null, string>();
   for (const [name] of hostileNames)
     for (const rules of rulesOf) {
       const checked = checkName(name, rules);
-      if (!checked.ok) said.set(checked.reason, checked.message.replace(/^.*" /s, ""));
+      if (!checked.ok) words.set(checked.reason, checked.message.replace(/^.*" /s, ""));
     }
-  expect(Object.fromEntries(said)).toMatchInlineSnapshot(`
+  expect(Object.fromEntries(words)).toMatchInlineSnapshot(`
     {
       "absolute": "is absolute; write it relative to the root.",
       "character": "has a character that Windows does not store in a name.",
