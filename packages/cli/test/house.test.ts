@@ -162,6 +162,14 @@ test("no source file is above 500 lines", () => {
   expect(long).toEqual([]);
 });
 
+test("no test file replaces a module, because the files of a worker share those that are loaded", () => {
+  const files = Object.keys(below).flatMap((name) => filesIn(`packages/${name}/test`));
+  const replacing = files.filter(
+    (file) => /\.test\.ts$/.test(file) && /\bvi\.mock\(/.test(readFileSync(join(root, file), "utf8")),
+  );
+  expect(replacing).toEqual([]);
+});
+
 test.each(Object.keys(below))("%s has no import circle, types included", (name) => {
   const files = sources(name);
   const known = new Set(files);

@@ -1,30 +1,37 @@
-import { mkdtempSync, readFileSync, rmSync, type writeSync } from "node:fs";
+import fs, { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { RecordingFile } from "../src/node/file.js";
 
 // When the lines of a recording are in its file, and what happens where the disk takes no more.
 
-type Write = typeof writeSync;
-const { fault, closed } = vi.hoisted(() => ({ fault: { after: Number.POSITIVE_INFINITY }, closed: [] as number[] }));
-vi.mock("node:fs", async (original) => {
-  const fs = await original<{ readonly writeSync: Write; readonly closeSync: (fd: number) => void }>();
-  const write = (...given: Parameters<Write>) => {
-    if (fault.after-- <= 0) throw new Error("no space left on device");
-    return fs.writeSync(...given);
-  };
-  const close = (fd: number) => {
-    closed.push(fd);
-    fs.closeSync(fd);
-  };
-  return { ...fs, writeSync: write, closeSync: close };
-});
+const real = { writeSync: fs.writeSync, closeSync: fs.closeSync };
+const fault = { after: Number.POSITIVE_INFINITY };
+const closed: number[] = [];
+
+/** Puts these functions in the place of Node's, also for modules that are loaded already. */
+function replace(functions: Partial<typeof fs>): void {
+  Object.assign(fs, functions);
+  syncBuiltinESMExports();
+}
 
 function opened() {
   const folder = mkdtempSync(join(tmpdir(), "parlance-file-"));
+  replace({
+    writeSync: ((...given: Parameters<typeof real.writeSync>) => {
+      if (fault.after-- <= 0) throw new Error("no space left on device");
+      return real.writeSync(...given);
+    }) as typeof real.writeSync,
+    closeSync(fd) {
+      closed.push(fd);
+      real.closeSync(fd);
+    },
+  });
   onTestFinished(() => {
+    replace(real);
     fault.after = Number.POSITIVE_INFINITY;
     rmSync(folder, { recursive: true });
   });
