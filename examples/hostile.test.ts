@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parsePatch } from "@parlance/edits";
-import { agentsmithy, type DiffMessage } from "@parlance/protocols/agentsmithy";
+import type { DiffMessage } from "@parlance/protocols/agentsmithy";
 import { type AgentSmithy1_13Handlers, agentsmithy1_13 } from "@parlance/protocols/agentsmithy-1.13";
 import { based } from "@parlance/protocols/based";
 import { type CovenHandlers, coven } from "@parlance/protocols/coven";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { loco } from "@parlance/protocols/loco";
 import { type LoCoAppHandlers, locoApp } from "@parlance/protocols/loco-app";
-import { type App, serve } from "@parlance/server";
+import { serve } from "@parlance/server";
 import { expect, onTestFinished, test } from "vitest";
 import { talkAgentsmithy } from "./agentsmithy/client.js";
 import { talkAgentsmithy1_13 } from "./agentsmithy-1.13/client.js";
@@ -28,7 +28,7 @@ import { talkLocoApp } from "./loco-app/client.js";
 
 // An example is what people copy, so each client is put to 500 hostile messages: nothing outside its folder may change.
 
-function story(app: App, { workspace }: Trap): Story {
+function story(app: Pick<Story["connection"], "fetch" | "webSocket">, { workspace }: Trap): Story {
   return {
     baseUrl: "http://localhost",
     connection: { fetch: app.fetch, webSocket: app.webSocket, onViolation: () => {} },
@@ -54,17 +54,14 @@ test("a client that trusts the path does change files outside: the messages are 
 
 test("agentsmithy's client applies nothing outside its folder", () =>
   attack(async (trap, reached) => {
-    const app = serve(agentsmithy, {
-      async *chat() {
-        for (const { file, diff } of trap.changes) {
-          reached.count++;
-          yield { type: "diff", file, diff, line_start: 1, line_end: 1, reason: file } satisfies DiffMessage;
-        }
-        yield { type: "done" };
-      },
-      complete: () => ({ content: "", diffs: [], done: true }),
-    });
-    await talkAgentsmithy(story(app, trap));
+    // Our own server sends none of the paths that break the contract, so the bytes are written here.
+    for (const { file, diff } of trap.changes) {
+      reached.count++;
+      const message: DiffMessage = { type: "diff", file, diff, line_start: 1, line_end: 1, reason: file };
+      const body = `data: ${JSON.stringify(message)}\n\ndata: {"done":true}\n\n`;
+      const fetch = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
+      await talkAgentsmithy(story({ fetch }, trap));
+    }
   }));
 
 test("loco's client applies nothing outside its folder, and reports each patch as refused", () =>

@@ -129,7 +129,12 @@ function values(schema: Schema, find: (ref: string) => Schema, depth: number): f
       return number({ min: flat.minimum ?? flat.exclusiveMinimum, max: flat.maximum ?? flat.exclusiveMaximum });
     case "string":
       if (flat.pattern !== undefined) return fc.stringMatching(new RegExp(flat.pattern, "u"));
-      return byFormat[flat.format ?? ""] ?? text(defined({ minLength: flat.minLength, maxLength: flat.maxLength }));
+      return (
+        byFormat[flat.format ?? ""] ??
+        text(defined({ minLength: flat.minLength, maxLength: flat.maxLength })).filter(
+          (value) => flat.not?.pattern === undefined || !new RegExp(flat.not.pattern, "u").test(value),
+        )
+      );
     case "array": {
       const minLength = flat.minItems ?? 0;
       const maxLength = Math.max(minLength, Math.min(flat.maxItems ?? 4, depth > 6 ? 0 : 4));
@@ -174,6 +179,7 @@ interface Keywords {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
+  readonly not?: { readonly pattern?: string };
   readonly format?: string;
 }
 

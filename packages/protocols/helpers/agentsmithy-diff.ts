@@ -12,7 +12,7 @@ import {
   parseEditBlocks,
   parsePatch,
 } from "@parlance/edits";
-import type { DiffMessage } from "../src/agentsmithy.js";
+import { agentsmithy, type DiffMessage } from "../src/agentsmithy.js";
 
 export type DiffMessages =
   | { readonly ok: true; readonly messages: readonly DiffMessage[] }
@@ -20,8 +20,9 @@ export type DiffMessages =
 
 /**
  * Makes the `diff` messages of the edit blocks in a model's text: "These blocks are automatically parsed and converted to diff events."
- * Each changed file gets one message; `line_start` and `line_end` are the lines that its blocks name, before the change. `read` returns a
- * file's text, or undefined where there is none. With the text a block is checked and needs no line numbers; without it, it does.
+ * Each changed file gets one message. `line_start` and `line_end` are the lines that its blocks name, before the change: all lines of a
+ * deleted file, and 1 of a new one. `read` returns a file's text, or undefined where there is none. With the text a block is checked and
+ * needs no line numbers; without it, a changed or deleted file does. A path that is not relative is refused.
  */
 export function toDiffMessages(
   text: string,
@@ -34,24 +35,23 @@ export function toDiffMessages(
     const path = file.after ?? file.before ?? "";
     const made = placed(file, file.kind === "create" ? "" : read(path));
     if (typeof made === "string") return { ok: false, reason: made };
-    const { diff, first, last } = made;
-    const reason = file.reason ?? "";
-    messages.push({ type: "diff", file: path, diff, line_start: first, line_end: Math.max(first, last), reason });
+    const message: DiffMessage = { type: "diff", file: path, ...made, reason: file.reason ?? "" };
+    // Every other field is made here.
+    if (!agentsmithy.checks.DiffMessage!(message))
+      return { ok: false, reason: `An edit block names "${path}"; a path is relative to the workspace, without "..".` };
+    messages.push(message);
   }
   return { ok: true, messages };
 }
 
-interface Placed {
-  readonly diff: string;
-  readonly first: number;
-  readonly last: number;
-}
+type Placed = Pick<DiffMessage, "diff" | "line_start" | "line_end">;
 
 /** The diff of one file and the lines it is about, or why it has none. */
 function placed(file: FilePatch, text: string | undefined): Placed | string {
   const path = file.after ?? file.before ?? "";
   if (text === undefined) {
     const spans = file.hunks.flatMap(({ oldStart, lines }) => (oldStart === null ? [] : [spanOf(oldStart, lines)]));
+    if (file.hunks.length === 0) return `An edit block deletes ${path}; its lines are known only with the file's text.`;
     if (spans.length < file.hunks.length) return `An edit block of ${path} has no line numbers.`;
     return { diff: formatPatch({ files: [file] }), ...around(spans) };
   }
@@ -60,17 +60,25 @@ function placed(file: FilePatch, text: string | undefined): Placed | string {
   const linesOf = new Map(file.hunks.map(({ id, lines }) => [id, lines]));
   const spans = applied.hunks.map(({ id, at }) => spanOf(at, linesOf.get(id) ?? []));
   const { before: oldPath, after: newPath } = file;
-  return { diff: formatPatch(createPatch(text, applied.text, { oldPath, newPath })), ...around(spans) };
+  const patch = createPatch(text, applied.text, { oldPath, newPath });
+  // A block that deletes a file names no lines: the diff does.
+  const removed = patch.files.flatMap(({ hunks }) => hunks.map(({ oldStart, lines }) => spanOf(oldStart!, lines)));
+  return { diff: formatPatch(patch), ...around(spans.length > 0 ? spans : removed) };
 }
 
-function around(spans: readonly { readonly first: number; readonly last: number }[]) {
-  return {
-    first: Math.max(1, Math.min(...spans.map(({ first }) => first))),
-    last: Math.max(1, ...spans.map(({ last }) => last)),
-  };
+/** The lines from the first span to the last; the first line for a change of a file without lines. */
+function around(spans: readonly Span[]): Pick<DiffMessage, "line_start" | "line_end"> {
+  if (spans.length === 0) return { line_start: 1, line_end: 1 };
+  const line_start = Math.max(1, Math.min(...spans.map(({ first }) => first)));
+  return { line_start, line_end: Math.max(line_start, ...spans.map(({ last }) => last)) };
 }
 
-function spanOf(first: number, lines: Hunk["lines"]): { first: number; last: number } {
+interface Span {
+  readonly first: number;
+  readonly last: number;
+}
+
+function spanOf(first: number, lines: Hunk["lines"]): Span {
   return { first, last: first + lines.filter((line) => line[0] !== "+").length - 1 };
 }
 

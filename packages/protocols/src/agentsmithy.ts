@@ -7,7 +7,7 @@ import { checks, reads } from "./agentsmithy.validators.js";
 export interface DiffMessage {
   type: "diff";
   /**
-   * Path of the file to change, relative to the workspace. Check it against directory traversal.
+   * Path of the file to change, relative to the workspace. An absolute path, also of Windows or as a URL, and one with a `..` break the contract; check it for links and reserved names too.
    * @minLength 1
    */
   file: string;

@@ -42,6 +42,10 @@ var minLength = (limit) => test((value) => {
   for (const _ of value) if (++count >= limit) return true;
   return count >= limit;
 }, "minLength", { limit });
+var pattern = (source) => {
+  const form = new RegExp(source, "u");
+  return test((value) => form.test(value), "pattern", { pattern: source });
+};
 var all = (...tests) => (value) => {
   for (const one of tests) {
     const flaws = one(value);
@@ -49,6 +53,7 @@ var all = (...tests) => (value) => {
   }
   return void 0;
 };
+var not = (inner) => test((value) => inner(value) !== void 0, "not", {});
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
@@ -61,7 +66,7 @@ function checked(tests) {
   return checks;
 }
 var lacks = (at, key) => !Array.isArray(at) && !Object.hasOwn(at, key);
-var $DiffMessage = object({ "type": constant("diff"), "file": all(string, minLength(1)), "diff": string, "line_start": all(integer, minimum(1)), "line_end": all(integer, minimum(1)), "reason": string });
+var $DiffMessage = object({ "type": constant("diff"), "file": all(string, minLength(1), not(all(string, pattern("^(?:[\\\\/~]|[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*:[\\\\/])|(?:^|[\\\\/])\\.\\.[. ]*(?:[\\\\/]|$)")))), "diff": string, "line_start": all(integer, minimum(1)), "line_end": all(integer, minimum(1)), "reason": string });
 var $ErrorMessage = object({ "error": string });
 var made = checked({ "ClassificationMessage": object({ "type": constant("classification"), "task_type": string }), "Completion": object({ "content": string, "diffs": array($DiffMessage), "done": constant(true) }), "ContentMessage": object({ "content": string }), "DiffMessage": $DiffMessage, "DoneMessage": object({ "done": constant(true) }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage });
 var readers = { message: (at) => {

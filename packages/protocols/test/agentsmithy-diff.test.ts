@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
+import { connect } from "@parlance/client";
 import { applyPatch } from "@parlance/edits";
+import { serve } from "@parlance/server";
 import { describe, expect, it } from "vitest";
 import { readDiffMessage, toDiffMessages } from "../helpers/agentsmithy-diff.js";
-import type { DiffMessage } from "../src/agentsmithy.js";
+import { agentsmithy, type DiffMessage } from "../src/agentsmithy.js";
+import { all } from "./conversations/carriers.js";
 
 /** The block and the event that the document prints. */
 const block = `I'll refactor this.
@@ -33,6 +36,30 @@ const message = (fields: Partial<DiffMessage>): DiffMessage => ({
   reason: "",
   ...fields,
 });
+
+/** Paths that are not relative to the workspace, or may lead out of it, on some system. */
+const outside = [
+  "/etc/passwd",
+  "//server/share/x",
+  "\\\\server\\share\\x",
+  "\\x",
+  "C:\\x",
+  "C:/x",
+  "c:x",
+  "~/x",
+  "~root/x",
+  "file:///etc/passwd",
+  "file:\\\\x",
+  "..",
+  "../x",
+  "..\\x",
+  "src/../x",
+  "src\\..\\x",
+  "src/..",
+  ".. /x",
+  "src/...",
+  "src//../../x",
+];
 
 describe("An edit block", () => {
   it.each([
@@ -70,6 +97,49 @@ describe("An edit block", () => {
     expect(made).toMatchObject({ ok: false, reason: expect.stringContaining("def old_function():") });
   });
 
+  it.each<[action: string, fields: string, text: string | undefined, lines: [first: number, last: number]]>([
+    ["deletes a file of one line", "action: delete", "one\n", [1, 1]],
+    ["deletes a file of three lines", "action: delete", "one\ntwo\nthree\n", [1, 3]],
+    ["deletes a file without a final newline", "action: delete", "one\ntwo", [1, 2]],
+    ["deletes an empty file", "action: delete", "", [1, 1]],
+    ["deletes the lines that it shows", "action: delete\nold_content: |\n  one\n  two", undefined, [1, 2]],
+    ["creates an empty file", "action: create\nnew_content: |", undefined, [1, 1]],
+    ["creates a file, and shows no content", "action: create", undefined, [1, 1]],
+    ["creates a file of two lines", "action: create\nnew_content: |\n  one\n  two", undefined, [1, 1]],
+    ["empties a file", "action: edit\nold_content: |\n  one\n  two\nnew_content: |", "one\ntwo\n", [1, 2]],
+  ])("that %s names real lines, and its diff says the same", (_, fields, text, [line_start, line_end]) => {
+    const made = toDiffMessages(`\`\`\`edit\nfile: a.py\n${fields}\nreason: r\n\`\`\`\n`, () => text);
+    expect(made).toMatchObject({ ok: true, messages: [{ file: "a.py", line_start, line_end, reason: "r" }] });
+    const [message] = made.ok ? made.messages : [];
+    const read = readDiffMessage(message!);
+    const applied = read.ok && applyPatch(read.patch, text ?? (fields.includes("old_content") ? "one\ntwo\n" : ""));
+    expect(applied).toMatchObject({ text: fields.includes("create\nnew_content: |\n") ? "one\ntwo\n" : "" });
+  });
+
+  it("that deletes a file is refused without the file's text", () => {
+    expect(toDiffMessages("```edit\nfile: a.py\naction: delete\nreason: r\n```\n")).toEqual({
+      ok: false,
+      reason: "An edit block deletes a.py; its lines are known only with the file's text.",
+    });
+  });
+
+  it("names the lines before the change, from its first block to its last", () => {
+    const edit = (old: string, now: string) =>
+      `\`\`\`edit\nfile: a.py\naction: edit\nold_content: |\n  ${old}\nnew_content: |\n${now}reason: r\n\`\`\`\n`;
+    const made = toDiffMessages(
+      edit("one", "  1\n  1\n  1\n") + edit("three", "  3\n"),
+      () => "zero\none\ntwo\nthree\n",
+    );
+    expect(made).toMatchObject({ messages: [{ line_start: 2, line_end: 4 }] });
+  });
+
+  it.each(outside)("for %j is refused", (file) => {
+    const made = toDiffMessages(
+      `\`\`\`edit\nfile: '${file}'\naction: create\nnew_content: |\n  x\nreason: r\n\`\`\`\n`,
+    );
+    expect(made).toMatchObject({ ok: false, reason: expect.stringContaining("relative to the workspace") });
+  });
+
   it("that is broken is refused", () => {
     expect(toDiffMessages("```edit\nfile: a.py\n")).toMatchObject({ ok: false });
   });
@@ -97,6 +167,35 @@ describe("A diff message", () => {
   ])("for %s is refused", (_, diff) => {
     expect(readDiffMessage(diff)).toMatchObject({ ok: false, reason: expect.any(String) });
   });
+
+  it.each(outside)("of %j breaks the contract, on both sides", async (file) => {
+    const failures: unknown[] = [];
+    const app = serve(
+      agentsmithy,
+      {
+        async *chat() {
+          yield { type: "content", content: "Look" };
+          yield message({ file });
+        },
+        complete: () => ({ content: "", diffs: [message({ file })], done: true }),
+      },
+      { onError: (error) => void failures.push(error) },
+    );
+    const input = { messages: [{ role: "user" as const, content: "fix" }] };
+    const own = connect(agentsmithy, { fetch: app.fetch });
+    expect(await all(own.chat(input))).toMatchObject([{}, { type: "error", error: "the server failed" }]);
+    await expect(own.complete(input)).rejects.toMatchObject({ name: "Refusal", status: 500 });
+    expect(failures).toMatchObject([{ name: "Violation" }, { name: "Violation" }]);
+
+    const body = `data: ${JSON.stringify(message({ file }))}\n\ndata: {"done":true}\n\n`;
+    const fetch = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
+    const reading = all(connect(agentsmithy, { fetch }).chat(input));
+    await expect(reading).rejects.toMatchObject({ name: "Violation", flaws: [{ at: "/file" }] });
+  });
+
+  it.each(["a.ts", "src/a.ts", "./a.ts", "..a/b..ts", "a..b", ".env", "a b.ts", "é.ts", "C"])("of %j is read", (file) =>
+    expect(agentsmithy.checks.DiffMessage!(message({ file }))).toBe(true),
+  );
 
   it("numbered from line_start is applied there, and one numbered from the first line where it says", () => {
     const text = "one\nx\nx\nx\nx\nx\nx\nx\none\n";
