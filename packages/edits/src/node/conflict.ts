@@ -16,7 +16,7 @@ export interface PlanConflict {
 
 export type PlanReason =
   | NameReason // the path is one that no edit may name
-  | FileReason // the path leads to something else than a regular file below the root
+  | FileReason // the path leads to something else than a regular file below the root, or the root has a journal that is not trusted
   | "malformed" // the value is not a patch, or a plan that contradicts itself
   | "root" // the plan was made for another root
   | "mode" // the patch makes a symlink, a submodule or another thing that is no regular file
@@ -24,7 +24,6 @@ export type PlanReason =
   | "already-applied" // the new file is there, with the very text it should get
   | "hunks" // hunks of the file conflict
   | "busy" // another plan is being carried out in the root
-  | "journal" // the root's journal cannot be read
   | "io" // the system refused a call
   | "interrupted"; // a failure, and undoing it failed too: `recover` will, as soon as the system lets it
 
@@ -35,7 +34,8 @@ export function isBusy({ reason }: PlanConflict): boolean {
 
 /** Converts a caught error to a conflict. Any error but a refusal or a system error is a bug and is rethrown. */
 export function toConflict(error: unknown, path: string | null): PlanConflict {
-  if (error instanceof FileRefusal) return { path: path ?? error.path, reason: error.reason, message: error.message };
+  if (error instanceof FileRefusal)
+    return { path: path ?? (error.path || null), reason: error.reason, message: error.message };
   const code = codeOf(error);
   if (code === undefined) throw error;
   // Only "EACCES: permission denied": what follows the comma is the call, with a path by handle in it.

@@ -1,14 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { codeOf, type Files, orMissing } from "./files.js";
+import { contentHash } from "./hash.js";
 import { checkName, RESERVED } from "./names.js";
-import { begin, currentOwner, end, isAlive, type Owner } from "./owner.js";
+import { begin, currentOwner, end, isOwner, type Owner } from "./owner.js";
+import { listEnded, removeRecord, writeRecord } from "./records.js";
 import { type Directory, FileRefusal, openDirectory, readRegular, writeNew } from "./root.js";
 import { isRecord } from "./shape.js";
 
 /**
  * The write-ahead journal of a plan. The directory `.parlance-journal` in the root is also the lock: it is completed under
  * another name and then renamed, which fails if one exists. It holds `pending.json`; renaming that to `committed.json` is
- * the one step that commits all the new files.
+ * the one step that commits all the new files. Its record outside the root (`records.ts`) is what makes it trusted.
  */
 export interface Journal {
   readonly version: 1;
@@ -57,11 +59,13 @@ export async function openJournal(
     files: entries,
     directories,
   };
+  await removeEnded(root, files);
   begin(journal.id);
   try {
     if (await placeJournal(root, files, journal)) return journal;
   } catch (error) {
     end(journal.id);
+    await removeEnded(root, files).catch(() => {});
     throw error;
   }
   end(journal.id);
@@ -69,11 +73,12 @@ export async function openJournal(
 }
 
 async function placeJournal(root: Directory, files: Files, journal: Journal): Promise<boolean> {
-  const draft = draftName(journal);
+  const draft = draftName(journal.id);
+  const bytes = new TextEncoder().encode(JSON.stringify(journal));
+  await writeRecord(root, files, journal, bytes);
   await files.mkdir(root.at(draft));
   const directory = await openOwn(files, root, draft);
   try {
-    const bytes = new TextEncoder().encode(JSON.stringify(journal));
     await writeNew(files, directory.at("pending.json"), bytes, { mode: 0o600 });
     await directory.sync();
   } finally {
@@ -83,10 +88,10 @@ async function placeJournal(root: Directory, files: Files, journal: Journal): Pr
     await files.rename(root.at(draft), root.at(JOURNAL));
   } catch (error) {
     const code = codeOf(error) ?? "";
-    await removeDraft(root, files, draft);
     // Windows reports EPERM where other systems report that the directory is not empty.
-    if (["ENOTEMPTY", "EEXIST"].includes(code) || (code === "EPERM" && process.platform === "win32")) return false;
-    throw error;
+    if (!["ENOTEMPTY", "EEXIST"].includes(code) && !(code === "EPERM" && process.platform === "win32")) throw error;
+    await removeDraft(root, files, journal.id);
+    return false;
   }
   await root.sync();
   return true;
@@ -121,16 +126,17 @@ async function openOwn(files: Files, root: Directory, name: string): Promise<Dir
 
 /** Releases the lock in one step, then removes its remains. */
 export async function closeJournal(root: Directory, files: Files, journal: Journal): Promise<void> {
-  const draft = draftName(journal);
-  await files.rename(root.at(JOURNAL), root.at(draft));
+  await files.rename(root.at(JOURNAL), root.at(draftName(journal.id)));
   await root.sync();
-  await removeDraft(root, files, draft);
+  await removeDraft(root, files, journal.id);
 }
 
 export interface FoundJournal {
   /** Null for an unreadable journal: a damaged disk's, a newer version's, or a forged one. */
   readonly journal: Journal | null;
   readonly state: JournalState;
+  /** Hash of its bytes. */
+  readonly hash: string;
 }
 
 /** Reads the root's journal, or null. Its content is validated as untrusted input, because it may be forged. */
@@ -140,9 +146,14 @@ export async function readJournal(root: Directory, files: Files): Promise<FoundJ
   try {
     for (const state of ["pending", "committed"] as const) {
       const content = await readRegular(files, directory, `${state}.json`, LIMIT);
-      if (content) return { journal: parseJournal(new TextDecoder().decode(content.bytes)), state };
+      if (!content) continue;
+      return {
+        journal: parseJournal(new TextDecoder().decode(content.bytes)),
+        state,
+        hash: contentHash(content.bytes),
+      };
     }
-    return { journal: null, state: "pending" };
+    return { journal: null, state: "pending", hash: "" };
   } finally {
     await directory.close();
   }
@@ -158,9 +169,7 @@ function parseJournal(text: string): Journal | null {
   if (!isRecord(value) || value.version !== 1 || typeof value.id !== "string" || !/^[0-9a-f]{12}$/.test(value.id))
     return null;
   const { owner, files, directories } = value;
-  if (!isRecord(owner) || typeof owner.host !== "string") return null;
-  for (const number of [owner.pid, owner.started, owner.thread]) if (!Number.isSafeInteger(number)) return null;
-  if (!Array.isArray(files) || !Array.isArray(directories)) return null;
+  if (!isOwner(owner) || !Array.isArray(files) || !Array.isArray(directories)) return null;
   const paths = [...files.map((file) => (isRecord(file) ? file.path : null)), ...directories];
   if (!paths.every((path) => typeof path === "string" && checkName(path, "posix").ok)) return null;
   const hashes: unknown[] = files.flatMap(({ before, after }) => [before, after]);
@@ -170,31 +179,34 @@ function parseJournal(text: string): Journal | null {
   return value as unknown as Journal;
 }
 
-/** Removes journal drafts and remains of processes that have ended. */
+/** Removes journal drafts that this user's processes left behind; what looks like one without a record stays. */
 export async function removeDrafts(root: Directory, files: Files): Promise<void> {
-  for (const name of await files.readdir(root.at("."))) {
-    const match = DRAFT.exec(name);
-    if (!match) continue;
-    const [pid, started, thread] = match[1]!.split(".").map(Number) as [number, number, number];
-    // The host is not in the name; another host's draft stays unless its process id is free here.
-    const owner = { ...currentOwner(), pid, started, thread };
-    if (!isAlive(owner, match[2]!)) await removeDraft(root, files, name);
+  const names = await files.readdir(root.at("."));
+  if (names.some((name) => name.startsWith(`${RESERVED}draft-`))) await removeEnded(root, files);
+}
+
+/** Removes drafts and records of processes that have ended, but not those of the journal in place. */
+export async function removeEnded(root: Directory, files: Files): Promise<void> {
+  for (const id of await listEnded(root, files)) {
+    const placed = await readJournal(root, files);
+    if (placed?.journal?.id !== id) await removeDraft(root, files, id);
   }
 }
 
-const DRAFT = /^\.parlance-draft-(\d+\.\d+\.\d+)-([0-9a-f]{12})$/;
-
-function draftName({ id, owner }: Journal): string {
-  return `${RESERVED}draft-${owner.pid}.${owner.started}.${owner.thread}-${id}`;
+function draftName(id: string): string {
+  return `${RESERVED}draft-${id}`;
 }
 
-async function removeDraft(root: Directory, files: Files, draft: string): Promise<void> {
+async function removeDraft(root: Directory, files: Files, id: string): Promise<void> {
+  const draft = draftName(id);
   const directory = await openDirectory(files, root, draft);
-  if (directory === null) return;
-  try {
-    for (const state of ["pending", "committed"]) await orMissing(files.unlink(directory.at(`${state}.json`)));
-  } finally {
-    await directory.close();
+  if (directory !== null) {
+    try {
+      for (const state of ["pending", "committed"]) await orMissing(files.unlink(directory.at(`${state}.json`)));
+    } finally {
+      await directory.close();
+    }
+    await orMissing(files.rmdir(root.at(draft)));
   }
-  await orMissing(files.rmdir(root.at(draft)));
+  await removeRecord(root, files, id);
 }

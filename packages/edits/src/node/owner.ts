@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { threadId } from "node:worker_threads";
+import { isRecord } from "./shape.js";
 
 /**
  * The process that applies a plan, so that a running one is not taken for crashed. Process ids are reused, so the start
@@ -17,6 +18,12 @@ const running = new Set<string>();
 
 export function currentOwner(): Owner {
   return { host: hostname(), pid: process.pid, started: startOf(process.pid) ?? 0, thread: threadId };
+}
+
+/** Whether a value read from a file is an owner. */
+export function isOwner(value: unknown): value is Owner {
+  if (!isRecord(value) || typeof value.host !== "string") return false;
+  return [value.pid, value.started, value.thread].every(Number.isSafeInteger);
 }
 
 /** Marks a journal as this thread's own while its plan is applied. */

@@ -9,9 +9,11 @@ import {
   oldName,
   readJournal,
   removeDrafts,
+  removeEnded,
 } from "./journal.js";
 import { needRoot } from "./options.js";
 import { isAlive } from "./owner.js";
+import { isRecorded } from "./records.js";
 import {
   type Content,
   type Directory,
@@ -38,9 +40,11 @@ export interface Recovery {
 export async function recover(root: string, options: RootOptions = {}): Promise<Recovery> {
   needRoot(root, options);
   try {
+    const files = options.files ?? nodeFiles;
     const directory = await openRoot(root, options);
     try {
-      return await recoverIn(directory, options.files ?? nodeFiles);
+      await removeEnded(directory, files);
+      return await recoverIn(directory, files);
     } finally {
       await directory.close();
     }
@@ -54,13 +58,11 @@ export async function recoverIn(root: Directory, files: Files): Promise<Recovery
   await removeDrafts(root, files);
   const found = await readSettled(root, files);
   if (found === null) return { state: "clean", kept: [] };
-  const { journal, state } = found;
-  if (journal === null) {
-    const message =
-      "The root's journal (.parlance-journal) cannot be read. If nothing else is applying edits, remove it.";
-    return { state: "refused", kept: [], conflict: { path: null, reason: "journal", message } };
-  }
+  const { journal, state, hash } = found;
+  if (journal === null) return refuseJournal("cannot be read");
   if (isAlive(journal.owner, journal.id)) return { state: "refused", kept: [], conflict: busy(journal) };
+  if (!(await isRecorded(root, files, journal.id, hash)))
+    return refuseJournal("came with the folder or is another user's: this user has no record of it");
   const tree = growTree(root, files);
   try {
     const kept = state === "pending" ? await rollBack(tree, journal) : await finish(tree, journal);
@@ -72,6 +74,11 @@ export async function recoverIn(root: Directory, files: Files): Promise<Recovery
     tree.open.delete("");
     await closeTree(tree);
   }
+}
+
+function refuseJournal(why: string): Recovery {
+  const message = `The root's journal (.parlance-journal) ${why}. If nothing else is applying edits, remove it.`;
+  return { state: "refused", kept: [], conflict: { path: null, reason: "journal", message } };
 }
 
 /** How many times to reread a journal that changes while it is read. */
@@ -96,7 +103,7 @@ function isSame(one: FoundJournal, other: FoundJournal | null): boolean {
   return one.journal?.id === other?.journal?.id && one.state === other?.state;
 }
 
-export function busy({ owner }: Journal): PlanConflict {
+function busy({ owner }: Journal): PlanConflict {
   const message = `Process ${owner.pid} on ${owner.host} is applying edits in this root. Try again when it has ended; if it is gone, remove .parlance-journal.`;
   return { path: null, reason: "busy", message };
 }

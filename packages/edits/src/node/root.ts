@@ -42,7 +42,8 @@ export type FileReason =
   | "not-directory"
   | "too-large"
   | "case-collision"
-  | "moved";
+  | "moved"
+  | "journal";
 
 const BRAND = Symbol.for("@parlance/FileRefusal");
 
@@ -134,14 +135,17 @@ async function byPath(files: Files, real: string, path: string): Promise<Directo
     access: "paths",
     at: (name) => join(real, name),
     verify,
-    sync: async () => {
-      // Windows cannot open a directory to sync it; the durability of its renames is up to the system.
-      const handle = await files.open(real, OPEN_DIRECTORY).catch(() => null);
-      await handle?.sync().catch(() => {});
-      await handle?.close().catch(() => {});
-    },
+    sync: () => syncDirectory(files, real),
     close: async () => {},
   };
+}
+
+/** Makes a directory's entries durable, by its path. */
+export async function syncDirectory(files: Files, path: string): Promise<void> {
+  // Windows cannot open a directory to sync it; the durability of its renames is up to the system.
+  const handle = await files.open(path, OPEN_DIRECTORY).catch(() => null);
+  await handle?.sync().catch(() => {});
+  await handle?.close().catch(() => {});
 }
 
 function notDirectory(path: string, stat: FileStat | null): FileRefusal {

@@ -159,7 +159,7 @@ test("the order of things on disk: nothing is replaced before the journal is dur
     path
       .slice(path.lastIndexOf("/") + 1)
       .replace(/[0-9a-f]{12}/, "ID")
-      .replace(/draft-[\d.]+/, "draft");
+      .replace(/^ID[0-9a-f]{4}-[\d.]+-[0-9a-f]{12}\.json/, "record");
   const logged: Files = {
     ...files,
     rename: (from, to) => {
@@ -209,6 +209,7 @@ test("the order of things on disk: nothing is replaced before the journal is dur
       ".parlance-journal > .parlance-draft-ID",
       "- pending.json",
       "- committed.json",
+      "- record",
     ]
   `);
 });

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => rmSync(directory, { recursive: true }));
 
 /** From one call that is stopped to the next. The other tests of crashes are of each call, within one process. */
-const step = process.env.PARLANCE_LONG ? 7 : 13;
+const step = process.env.PARLANCE_LONG ? 7 : 11;
 
 /** A process that stands still behind one call, or has ended because there were fewer. */
 async function runUntil(plan: Plan, call: number) {

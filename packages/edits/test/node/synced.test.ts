@@ -1,4 +1,5 @@
 import * as fs from "node:fs/promises";
+import { join } from "node:path";
 import { createPatch } from "@parlance/edits";
 import { applyPlan, type Files, type OpenFile, planEdits, recover } from "@parlance/edits/node";
 import { expect, test } from "vitest";
@@ -6,9 +7,12 @@ import { makeWorkspace, snapshot } from "./workspace.js";
 
 /** The real file system, which notes each change, and each time that a file or a folder is brought to the disk. */
 function noting(root: string, notes: string[]): Files {
+  const records = join(process.env.XDG_STATE_HOME!, "parlance");
   const nameOf = (path: string) =>
     path
-      .slice(root.length + 1)
+      .replace(records, "records")
+      .replace(/records\/.*/, "record")
+      .replace(new RegExp(`^${root}/?`), "")
       .replace(/\.parlance-draft-[^/]+/, "draft")
       .replace(/\.parlance-[0-9a-f]{12}-\d\.(old|new)/, "$1")
       .replace(".parlance-journal", "journal");
@@ -43,12 +47,16 @@ function noting(root: string, notes: string[]): Files {
     link: noted("link", fs.link),
     rename: noted("rename", fs.rename),
     unlink: noted("unlink", fs.unlink),
-    mkdir: noted("mkdir", (path: string) => fs.mkdir(path)),
+    mkdir: (path, mode) =>
+      records.startsWith(path) ? fs.mkdir(path, mode) : noted("mkdir", (path: string) => fs.mkdir(path))(path),
     rmdir: noted("rmdir", (path: string) => fs.rmdir(path)),
   };
 }
 
 const JOURNAL_OPENS = [
+  "write record",
+  "sync record",
+  "sync records",
   "mkdir draft",
   "write draft/pending.json",
   "sync draft/pending.json",
@@ -62,6 +70,7 @@ const JOURNAL_CLOSES = [
   "unlink draft/pending.json",
   "unlink draft/committed.json",
   "rmdir draft",
+  "unlink record",
 ];
 
 test("each part of a plan is on the disk before the next one relies on it", async () => {

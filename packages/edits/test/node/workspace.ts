@@ -17,8 +17,10 @@ import { afterAll } from "vitest";
 // In memory where there is such a file system: the tests sync some hundred thousand times.
 const base = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 const made: string[] = [];
+// Records of open journals, of child processes too.
+process.env.XDG_STATE_HOME = join(base, `parlance-state-${process.pid}`);
 afterAll(() => {
-  for (const directory of made) rmSync(directory, { recursive: true, force: true });
+  for (const directory of [...made, process.env.XDG_STATE_HOME!]) rmSync(directory, { recursive: true, force: true });
 });
 
 /** A new directory with these files; a text that ends in nothing special is just written. Removed after the tests. */

@@ -1,0 +1,153 @@
+import { createHash } from "node:crypto";
+import { homedir, tmpdir } from "node:os";
+import { dirname, isAbsolute, join, sep } from "node:path";
+import { codeOf, type Files, OPEN_FILE, orMissing } from "./files.js";
+import { contentHash } from "./hash.js";
+import { currentOwner, isAlive, type Owner } from "./owner.js";
+import { type Directory, FileRefusal, syncDirectory, writeNew } from "./root.js";
+
+/**
+ * Records of open journals, in a directory of the user outside the root. A journal makes this library replace and delete
+ * files, and a root may hold anything, for instance what came with a stranger's repository. So a journal counts only while
+ * its record exists: this user wrote it, in this root, and its plan has not ended.
+ */
+interface JournalRecord {
+  /** Hash of the journal's bytes. */
+  readonly hash: string;
+  /** The root's real path, and its identity for a root that has been moved since. */
+  readonly root: string;
+  readonly device: number;
+  readonly inode: number;
+}
+
+/** Records a journal durably, before it is written. @throws `FileRefusal` without a private directory for records. */
+export async function writeRecord(
+  root: Directory,
+  files: Files,
+  { id, owner }: { readonly id: string; readonly owner: Owner },
+  journal: Uint8Array,
+): Promise<void> {
+  const { dev: device, ino: inode } = await files.lstat(root.at("."));
+  const record: JournalRecord = { hash: contentHash(journal), root: root.real, device, inode };
+  const directory = await makePrivate(root, files);
+  // The owner is in the name, because a crash can leave half of the content.
+  const name = `${prefixOf(root)}-${owner.pid}.${owner.started}.${owner.thread}-${id}.json`;
+  await writeNew(files, join(directory, name), new TextEncoder().encode(JSON.stringify(record)), { mode: 0o600 });
+  await syncDirectory(files, directory);
+}
+
+/** Removes the record of a journal that is closed or was never placed. */
+export async function removeRecord(root: Directory, files: Files, id: string): Promise<void> {
+  for (const file of await listFiles(root, files))
+    if (file.endsWith(`-${id}.json`)) await orMissing(files.unlink(file));
+}
+
+/** Journals recorded for a root of this path by processes that have ended. */
+export async function listEnded(root: Directory, files: Files): Promise<string[]> {
+  const names = (await listFiles(root, files)).map((file) => RECORD.exec(file)).filter((match) => match !== null);
+  const ended = names.filter(([, prefix, pid, started, thread, id]) => {
+    const owner = { ...currentOwner(), pid: Number(pid), started: Number(started), thread: Number(thread) };
+    return prefix === prefixOf(root) && !isAlive(owner, id!);
+  });
+  return ended.map((match) => match[5]!);
+}
+
+const RECORD = /([0-9a-f]{16})-(\d+)\.(\d+)\.(\d+)-([0-9a-f]{12})\.json$/;
+
+/** Whether this user wrote a journal with these bytes in this root, and has not closed it. */
+export async function isRecorded(root: Directory, files: Files, id: string, hash: string): Promise<boolean> {
+  const { dev, ino } = await files.lstat(root.at("."));
+  for (const file of await listFiles(root, files)) {
+    const record = file.endsWith(`-${id}.json`) ? await readRecord(files, file) : null;
+    if (record?.hash !== hash) continue;
+    // The path outlives a restart that renumbers devices, the numbers outlive a move. A copy has neither.
+    if (record.root === root.real || (record.device === dev && record.inode === ino)) return true;
+  }
+  return false;
+}
+
+function prefixOf(root: Directory): string {
+  return createHash("sha256").update(root.real).digest("hex").slice(0, 16);
+}
+
+async function readRecord(files: Files, file: string): Promise<JournalRecord | null> {
+  const handle = await orMissing(files.open(file, OPEN_FILE));
+  try {
+    return handle && JSON.parse(new TextDecoder().decode(await handle.readFile()));
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  } finally {
+    await handle?.close().catch(() => {});
+  }
+}
+
+async function listFiles(root: Directory, files: Files): Promise<string[]> {
+  const found: string[] = [];
+  for (const directory of candidates()) {
+    if ((await refusePublic(root, files, directory)) !== null) continue;
+    for (const name of await files.readdir(directory)) found.push(join(directory, name));
+  }
+  return found;
+}
+
+/** The user's directory for a program's state, and the one for temporary files where a home cannot be written. */
+function candidates(): string[] {
+  const { XDG_STATE_HOME: state = "", LOCALAPPDATA: local } = process.env;
+  const home =
+    process.platform === "win32"
+      ? (local ?? join(homedir(), "AppData", "Local"))
+      : isAbsolute(state)
+        ? state
+        : join(homedir(), ".local", "state");
+  return [join(home, "parlance"), join(tmpdir(), `parlance-${process.getuid?.() ?? "state"}`)];
+}
+
+async function makePrivate(root: Directory, files: Files): Promise<string> {
+  const reasons: string[] = [];
+  for (const directory of candidates()) {
+    try {
+      await makeDirectory(files, directory);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === undefined || !UNUSABLE.has(code)) throw error;
+      reasons.push(`${directory} cannot be made (${code})`);
+      continue;
+    }
+    const reason = await refusePublic(root, files, directory);
+    if (reason === null) return directory;
+    reasons.push(`${directory} ${reason}`);
+  }
+  const message = `Applying edits needs a private directory outside the root: ${reasons.join("; ")}. Set XDG_STATE_HOME to one.`;
+  throw new FileRefusal("journal", "", message);
+}
+
+const UNUSABLE = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP", "ENOENT"]);
+
+async function makeDirectory(files: Files, directory: string): Promise<void> {
+  const make = () =>
+    files.mkdir(directory, 0o700).catch((error) => {
+      if (codeOf(error) !== "EEXIST") throw error;
+    });
+  await make().catch(async (error) => {
+    if (codeOf(error) !== "ENOENT" || dirname(directory) === directory) throw error;
+    await makeDirectory(files, dirname(directory));
+    await make();
+  });
+}
+
+/** Why a directory can hold no records: others, or whoever fills the root, could write some. Null for a private one. */
+async function refusePublic(root: Directory, files: Files, directory: string): Promise<string | null> {
+  const real = await files.realpath(directory).catch((error) => {
+    if (UNUSABLE.has(codeOf(error) ?? "")) return null;
+    throw error;
+  });
+  if (real === null) return "cannot be reached";
+  if (`${real}${sep}`.startsWith(root.real.endsWith(sep) ? root.real : `${root.real}${sep}`))
+    return "is inside the root";
+  const stat = await files.lstat(real);
+  if (!stat.isDirectory()) return "is not a directory";
+  if (process.getuid === undefined) return null;
+  if (stat.uid !== process.getuid()) return "belongs to another user";
+  return stat.mode & 0o022 ? "can be written by others" : null;
+}
