@@ -106,7 +106,8 @@ export function areEdits(calls: readonly Call[]): boolean {
 }
 
 export function readCall(call: Call, options: StrReplaceOptions, repairs: Repair[]): FilePatch[] {
-  const { command, text, line, old, now } = call;
+  const { command, text, line, old } = call;
+  const now = endAsLines(old, call.now);
   const path = call.path ?? options.path ?? refuse(0, "no-path");
   if (command === "create" && text !== undefined) return [create(path, text)];
   if (command === "insert" && Number.isSafeInteger(line) && (line as number) >= 0 && now)
@@ -119,14 +120,21 @@ export function readCall(call: Call, options: StrReplaceOptions, repairs: Repair
   const widened = widen(old, now, options.text);
   if (widened !== null) return modifyBy(path, widened, repairs, 0);
   const bare = takeOffGutter(splitLines(old).lines, splitLines(now).lines, repairs, 0);
-  // Whether a string ends with a line feed is habit, not meaning: the lines are what counts.
   return modifyBy(path, changeOf(asText(bare.old), asText(bare.now)), repairs, 0);
 }
 
-/** An empty old string is all of a file that is empty or not there yet. */
+/**
+ * The new string, with a line feed at its end where the old one has it: otherwise the next line would be glued to it. This is
+ * the only place that decides it, so a call means the same with and without the text at hand.
+ */
+function endAsLines(old: string | undefined, now: string | undefined): string | undefined {
+  return old?.endsWith("\n") && now && !now.endsWith("\n") ? `${now}\n` : now;
+}
+
+/** An empty old string is all of a file that is empty or not there yet, and the start of any other. */
 function fill(path: string, now: string, text: string | undefined): FilePatch[] {
   if (text === undefined) return [create(path, now)];
-  if (text !== "") refuse(0, "bad-block", `old_str is empty; use insert in ${path}`);
+  // In a file with text it stands at the start of the first line.
   return [modify(path, [changeOf("", now, 1)!])];
 }
 
@@ -166,10 +174,13 @@ function widen(old: string, now: string, text = "") {
   // A negative place would count as 0.
   const start = at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1;
   const behind = at + old.length;
-  const whole = old.endsWith("\n") && (now === "" || now.endsWith("\n"));
   const feed = text.indexOf("\n", behind);
-  const end = whole ? behind : feed === -1 ? text.length : feed + 1;
-  return changeOf(text.slice(start, end), text.slice(start, at) + now + text.slice(behind, end));
+  if (old.endsWith("\n")) return changeOf(text.slice(start, behind), text.slice(start, at) + now);
+  const end = feed === -1 ? text.length : feed + 1;
+  // Of whole lines a line feed behind the new ones is their end, as without the text, and no blank line more.
+  const isLines = start === at && (feed === behind || behind === text.length);
+  const made = isLines && now.endsWith("\n") ? now.slice(0, -1) : now;
+  return changeOf(text.slice(start, end), text.slice(start, at) + made + text.slice(behind, end));
 }
 
 export type StrReplaceWriting =

@@ -46,7 +46,7 @@ function readEdit(fields: Fields, old: Content, now: Content, repairs: Repair[],
   }
   // The end of a content is habit, unless one ends with a newline and the other does not.
   const told = old.chomp !== now.chomp && count > 0 && now.lines.length > 0;
-  const bare = takeOffGutter(old.lines, now.lines, repairs, last);
+  const bare = takeOffGutter(old.lines, now.lines, repairs, last, start);
   return changeOf(
     asText(bare.old, !told || old.chomp !== "-"),
     asText(bare.now, !told || now.chomp !== "-"),

@@ -58,7 +58,7 @@ function readBlock({ lines, start, repairs }: Written, path: string | null): Fil
   const indent = sharedIndent(lines, start, repairs);
   const part = (begin: number, end: number) =>
     lines.slice(begin, end).map((line) => unindent(line, indent).replace(ESCAPED, ""));
-  const bare = takeOffGutter(part(from, divided.old), part(divided.new, divided.end), repairs, start);
+  const bare = takeOffGutter(part(from, divided.old), part(divided.new, divided.end), repairs, start, hint);
   const old = asText(bare.old);
   const now = asText(bare.now);
   if (old === "" && now !== "" && hint === null) return [create(path, now)];

@@ -22,7 +22,8 @@ function pathOf(line: string): string | null {
 const HEADER =
   /^(?:index |old mode |new mode |deleted file |new file |similarity |dissimilarity |rename |copy |--- |\+\+\+ |Binary files |GIT binary |@@|diff --git )/;
 
-const DIFF = /^(?:diff|patch|udiff)\b/;
+/** What stands behind the fence of a diff. */
+export const DIFF = /^(?:diff|patch|udiff)\b/;
 
 /** Lines of a hunk on either side; `first`: none of it was met yet. */
 interface Counts {

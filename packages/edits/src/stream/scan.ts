@@ -1,5 +1,6 @@
 import type { Format, Head } from "../formats/block.js";
 import { closesFence, type Fence, HEAD_LIMIT, mayOpen, openInner, outdent } from "../formats/fence.js";
+import { DIFF } from "../formats/unified.js";
 import { needOptions, needText } from "../need.js";
 import { watchText } from "./between.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
@@ -49,6 +50,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   let ended: Fence | null = null;
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
   let wrapper: Fence | null = null;
+  /** The same around a diff that has not begun yet. */
+  let shown: Fence | null = null;
   /** A block could not be read: apparent blocks behind it may be its content. */
   let failed = false;
 
@@ -78,7 +81,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       if (open === null) release();
       else if (open.block.tentative) giveUp(open);
       else finish(open, how.complete === true);
-      between.end(prose);
+      between.end(prose ?? shown);
     },
   };
 
@@ -105,7 +108,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     if (text === "") return;
     if (ended !== null && text.trim() !== "") ended = null;
     emit({ type: "text", text });
-    between.add(text, prose);
+    between.add(text, prose ?? shown);
   }
 
   function takePiece(piece: string): void {
@@ -151,9 +154,11 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       emitText(raw);
     } else if (held.fence === null && wrapper !== null && closesFence(raw, wrapper)) {
       release();
-      between.skip();
+      // The end of a fence that opened as text is text too.
+      if (shown === null) between.skip();
+      else emitText(raw);
       ended = wrapper;
-      wrapper = null;
+      wrapper = shown = null;
     } else if (held.fence !== null && raw.replace(/\n$/, "").length > limit) {
       release();
       route(raw);
@@ -209,6 +214,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       };
       between.open();
       if (!block.ownsFence) wrapper = around;
+      shown = null;
       held = NOTHING;
       if (!block.tentative) tell(open, emit);
       return;
@@ -226,8 +232,10 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     const { raws, fence } = held;
     stray = held.stray;
     held = NOTHING;
+    // A fence of a diff may begin with prose, or with lines that a tool writes above the header.
+    if (fence !== null && DIFF.test(fence.info)) shown = wrapper = fence;
     // What a tag holds is no code that could show a block.
-    if (fence !== null && fence.length > 0) prose = fence;
+    else if (fence !== null && fence.length > 0) prose = fence;
     raws.forEach(emitText);
   }
 

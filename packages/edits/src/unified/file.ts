@@ -88,7 +88,7 @@ function takeHeader(input: Input): Header {
 }
 
 const TWO_KINDS = "it tells of two kinds of change";
-export const TWO_NAMES = "its lines name different files";
+const TWO_NAMES = "its lines name different files";
 
 function takeName(input: Input): NameLine {
   checkGlued(input, input.at);
@@ -160,7 +160,7 @@ function contradict({ said, named, both }: Header, isMove: boolean): string {
 }
 
 /** Whether two names are equal but for a first folder that one or each of them has. */
-export function agree(a: string, b: string): boolean {
+function agree(a: string, b: string): boolean {
   const [shortA, shortB] = [dropFolder(a), dropFolder(b)];
   return a === b || shortA === b || a === shortB || shortA === shortB;
 }
@@ -207,7 +207,7 @@ function stripMove({ strip = 1 }: Input, before: string, after: string) {
 
 /**
  * The paths behind the names of `---` and `+++`, without the first folder, as `git apply` reads them. Where both sides name a
- * file they name one: of `x.orig` and `x` the shorter. Of two unlike names strict reading takes the new one, as git does.
+ * file they name one: the new one, as for git, unless it goes on where the old one ends (`x` and `x.orig`).
  */
 function readPaths(input: Input, at: number, old: string | null, now: string | null, isMove: boolean) {
   const { repairing, strip } = input;
@@ -217,7 +217,6 @@ function readPaths(input: Input, at: number, old: string | null, now: string | n
     string | null,
   ];
   if (before !== null && after !== null && !isMove) {
-    repairing?.checkPaths(input, at, before, after, count);
     before = after = after.startsWith(before) ? before : after;
   }
   const path = after ?? before ?? "";

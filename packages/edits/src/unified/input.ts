@@ -53,8 +53,6 @@ export interface Repairs {
   readonly openPath: (input: Input, path: string | undefined) => void;
   /** Leading folders to take off names where the caller has not said how many. */
   readonly foldersOf: (old: string | null, now: string | null) => number;
-  /** Refuses paths of a header that are not one file's. */
-  readonly checkPaths: (input: Input, at: number, before: string, after: string, count: number) => void;
   readonly tabOf: TabOf;
   /** Takes a hunk's lines before its counts are tried; null where nothing is to be put right. */
   readonly takeAhead: (input: Input, header: HunkHeader) => Body | null;

@@ -5,7 +5,7 @@ import { quote } from "../reading.js";
 import { mend } from "./body.js";
 import { takeDoubled, undouble } from "./doubled.js";
 import { endByMarks, goesOn } from "./end.js";
-import { agree, closeFile, TWO_NAMES } from "./file.js";
+import { closeFile } from "./file.js";
 import { type Body, type Input, type Repairs, refuse, repair } from "./input.js";
 import { HEADER, isChanged, isFence, isNoNewline, startsFile } from "./mark.js";
 import { HARMLESS } from "./message.js";
@@ -22,10 +22,6 @@ export const repairs: Repairs = {
   undouble,
   openPath,
   foldersOf: (old, now) => (isPrefixed(old, now) ? 1 : 0),
-  checkPaths(input, at, before, after, count) {
-    if (!isLike(before, after) && !(count === 0 && agree(before, after)))
-      refuse(input, at, "bad-header", `${TWO_NAMES}: ${quote(before)}, ${quote(after)}`);
-  },
   tabOf,
   takeAhead: takeDoubled,
   takeFenced,
@@ -93,13 +89,6 @@ function takeFenced(input: Input, oldCount: number, newCount: number): Body | nu
   const next = lines[behind];
   const closed = next !== undefined && (isFence(next, fence) || /^(@@|diff --git )/.test(next));
   return inner && old === 0 && added === 0 && (closed || startsFile(lines, behind)) ? mend(input, end, false) : null;
-}
-
-/** Whether the names can be those of one file: one is that of its copy (`x.orig`, `x~`), or has folders in front that the other lacks. */
-function isLike(before: string, after: string): boolean {
-  const [short, long] = before.length < after.length ? [before, after] : [after, before];
-  const isCopy = long.startsWith(short) && !/\w/.test(long[short.length] ?? ".");
-  return isCopy || long.endsWith(`/${short}`);
 }
 
 /** Whether something was put in front of the names: `a/` and `b/`, or two folders that differ in front of the same path. */

@@ -1,12 +1,9 @@
-/** Text that tools write behind a name and its tab: nothing, a date, a time, or a Subversion revision. */
-const STAMP = /^\s*(?:$|\(|\d{4}-|[A-Z][a-z]{2},? |\d+[:/.]\d)/;
-
+/** A time as tools write it behind a name. */
 const TIME = / \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(?: ?[-+]\d\d:?\d\d|Z)?$/;
 
-/** A tab ends a name if a stamp is behind it; some programs write a blank where the tab should be. */
+/** Where a name ends: at its first tab, as for git, or before a time, since some programs write a blank for the tab. */
 export function tabOf(text: string): number {
-  let tab = text.indexOf("\t");
-  while (tab >= 0 && !STAMP.test(text.slice(tab + 1, tab + 80))) tab = text.indexOf("\t", tab + 1);
+  const tab = text.indexOf("\t");
   const end = tab < 0 ? text.search(TIME) : tab;
   return tab < 0 && end === 0 ? -1 : end;
 }

@@ -303,9 +303,9 @@ test.each<[string, string | undefined, object]>([
   expect(applied(patchOf(reading), "")).toBe("new\n");
 });
 
-test("an empty old string is refused where the file has text", () => {
-  const reading = parseStrReplace({ path: "a", old_str: "", new_str: "new\n" }, { text: "a\n" });
-  expect(reading).toMatchObject({ ok: false, errors: [{ reason: "bad-block" }] });
+test("an empty old string is inserted at the start of a file with text", () => {
+  const reading = parseStrReplace({ path: "a", old_str: "", new_str: "new" }, { text: "a\n" });
+  expect(applied(patchOf(reading), "a\n")).toBe("new\na\n");
 });
 
 test("a call that changes nothing is listed, and those beside it are read", () => {

@@ -44,7 +44,6 @@ const LOST: Record<string, [text: string, line: string]> = {
   "a quoted Begin Patch": [quoted(`*** Begin Patch\n${BEGIN}*** End Patch\n`), "> *** Begin Patch"],
   "a fence of a diff without @@": [fenced("-a\n+b\n", "diff"), "-a"],
   "a fence of a diff without @@, below a path": [`b.js\n${fenced(" k\n-a\n+b\n", "diff")}`, "-a"],
-  "a fence of a diff that begins with prose": [fenced(`One\ntwo\nthree\nfour\n${DIFF}`, "diff"), "--- a/x.js"],
   "a hunk without its file, in a fence of code": [fenced("x\n@@ -1 +1 @@\n-a\n+b\n", "js"), "@@ -1 +1 @@"],
   "a quoted diff": [quoted(DIFF), "> @@ -1,3 +1,3 @@"],
   "a call with a trailing comma": [fenced(JSON_CALL.replace('"b"\n', '"b",\n'), "json"), '  "command": "str_replace",'],

@@ -169,14 +169,6 @@ test.each<[string, string]>([
   expect(parsePatch(back)).toMatchObject({ ok: true, patch: { files: [{ kind: "delete", before: "x" }] } });
 });
 
-test("a tab in a name without quotes belongs to it, unless a stamp is behind it", () => {
-  const read = (stamp: string) => {
-    const reading = parsePatch(`--- a/a\tb${stamp}\n+++ b/a\tb${stamp}\n@@ -1 +1 @@\n-a\n+b\n`);
-    return reading.ok && reading.patch.files[0]!.after;
-  };
-  expect(["", "\t", "\t2026-11-22 10:00:00", "\t(revision 3)"].map(read)).toEqual(["a\tb", "a\tb", "a\tb", "a\tb"]);
-});
-
 test.each([
   ["-3,1 +3,1", "bad-hunk"],
   ["-3 +3", "bad-hunk"],
