@@ -23,6 +23,7 @@ import { clusterStreams } from "./cluster/streams.js";
 import { checkHandlers } from "./handlers.js";
 import type { Answer } from "./http/answer.js";
 import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
+import { headOf, methodOf } from "./http/head.js";
 import { operationsOf } from "./http/operation.js";
 import { guard, preflight } from "./http/origin.js";
 import { matcherOf } from "./http/origins.js";
@@ -152,16 +153,17 @@ function appOf(context: Context, deliveries: Deliveries): App {
   const { contract, options, limits, root, shutdown, lastCalls } = context;
   const door = doorOf(context, deliveries);
   const open = () => root.child("calls");
+  const knows = (pathname: string) => context.route("GET", pathname) !== undefined;
   return {
     contract,
     limits,
     authenticates: options.authenticate !== undefined,
     ...door,
     stats: () => root.stats(),
-    knows: (pathname) => context.route("GET", pathname) !== undefined,
+    knows,
     isChannel: (pathname) => isChannel(context.route("GET", pathname)),
     open,
-    ...inMemory({ open, ...door }),
+    ...inMemory({ contract, knows, open, ...door }),
     drain: () => shutdown.drain(),
     close() {
       shutdown.drain();
@@ -187,6 +189,8 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
   const { report } = context.callbacks;
   const allowed = {
     hosts: options.hosts,
+    documented: new URL(contract.url).hostname,
+    anyHost: anyHostOf(context),
     origin: matcherOf(options.origins ?? [], report),
     parameter: (name: string) => query.has(name),
     exposed: Object.values(contract.operations).flatMap(({ answer }) => Object.keys(answer.headers ?? {})),
@@ -206,10 +210,10 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
     async answer(given, call, bound) {
       const request = httpRequest(given);
       const checked = check(request, bound);
-      if (checked instanceof Refusal) return refuse(context, request, checked);
+      if (checked instanceof Refusal) return headOf(request, refuse(context, request, checked));
       const asked = preflight(request, headers);
       if (asked) return { status: 204, headers: { ...checked, ...asked }, body: "" };
-      const answered = await dispatch(context, deliveries, request, call);
+      const answered = headOf(request, await dispatch(context, deliveries, request, call));
       return checked ? { ...answered, headers: { ...answered.headers, ...checked } } : answered;
     },
     async accept(given, protocols, call, bound) {
@@ -236,6 +240,18 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
         return refuseSocket(context, request, error, name);
       }
     },
+  };
+}
+
+/** Makes the predicate of the option `anyHost`. @throws `TypeError` for a name that is no operation */
+function anyHostOf({ contract, options, route }: Context): (request: HttpRequest) => boolean {
+  const open = new Set(options.anyHost);
+  for (const name of open)
+    if (!Object.hasOwn(contract.operations, name))
+      throw misuse(`anyHost has ${JSON.stringify(name)}, which is not an operation of ${contract.name}`);
+  return ({ method, url }) => {
+    const found = open.size === 0 ? undefined : route(methodOf(method), url.pathname);
+    return found !== undefined && "operations" in found && found.operations.every((name) => open.has(name));
   };
 }
 

@@ -152,7 +152,11 @@ describe("An app in memory", () => {
   const door = (answer: () => Promise<never>) => {
     const call = scoped();
     const accept = vi.fn(async (..._: unknown[]) => ({ refused: { status: 404 } }) as never);
-    return { call, accept, ...inMemory({ open: () => call, answer, accept }) };
+    return {
+      call,
+      accept,
+      ...inMemory({ contract: foldGateway as never, knows: () => true, open: () => call, answer, accept }),
+    };
   };
 
   test("rejects as soon as the request is aborted, and its call ends with that reason", async () => {

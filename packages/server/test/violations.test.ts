@@ -119,7 +119,7 @@ describe("A request that is refused", () => {
     const found = await ask(serve(foldGateway, fold), "PUT", "/health");
     expect([found.status, found.headers.get("Allow"), found.headers.get("Content-Type")]).toEqual([
       405,
-      "GET",
+      "GET, HEAD",
       "application/json",
     ]);
     expect(found.body).toEqual({ error: "/health is for GET, not PUT" });

@@ -8,9 +8,10 @@ import type { ChannelDelivery, StreamDelivery } from "../ports.js";
 import { produce } from "../stream/produce.js";
 import type { Answer } from "./answer.js";
 import { readBody, refuseForm, uploadOf } from "./body.js";
+import { methodOf } from "./head.js";
 import { operate } from "./operate.js";
 import type { HttpRequest } from "./request.js";
-import { refuse } from "./response.js";
+import { refuse, STREAM_HEADERS } from "./response.js";
 
 /** How an app delivers conversations, and answers requests to resume or cancel them. */
 export interface Deliveries {
@@ -60,10 +61,11 @@ async function route(
   const answered = resumed && (await resumed);
   if (answered) return answered;
   refuseWhileClosing(context);
-  const found = context.route(request.method, pathname);
+  const found = context.route(methodOf(request.method), pathname);
   if (!found) throw new Refusal(`there is nothing at ${request.method} ${pathname}`, { status: 404 });
   if ("allow" in found) {
-    named.headers = { Allow: found.allow.join(", ") };
+    const read = context.route("GET", pathname)!;
+    named.headers = { Allow: [...found.allow, ...("operations" in read ? ["HEAD"] : [])].join(", ") };
     throw new Refusal(`${pathname} is for ${found.allow.join(", ")}, not ${request.method}`, { status: 405 });
   }
   if ("channel" in found) {
@@ -82,8 +84,16 @@ async function route(
   if (hooked) await hooked;
   refuseLeftOut(context, called.operation);
   const { answer } = context.contract.operations[called.operation]!;
+  if (request.method === "HEAD" && hasEffects(context, called.operation))
+    return { status: answer.status, headers: answer.stream ? STREAM_HEADERS : {}, body: "" };
   if (answer.stream) return streams.deliver(called, request, call, (scope) => produce(context, called, scope));
   return operate(context, called, body, call);
+}
+
+/** Whether a handler may not run for a HEAD, which is safe to send (RFC 9110, section 9.2.1): it streams, decides an ask or ends a session. */
+function hasEffects({ operations }: Context, name: string): boolean {
+  const operation = operations.get(name);
+  return !operation || operation.settles || operation.endsSession;
 }
 
 export function refuseWhileClosing({ shutdown }: Context): void {

@@ -1,4 +1,5 @@
 import { Refusal } from "@parlance/wire";
+import { LISTEN_LIMITS } from "../limits.js";
 import type { Origins } from "./origins.js";
 import type { HttpRequest } from "./request.js";
 
@@ -9,6 +10,11 @@ export interface OriginOptions {
    * and is refused. @default loopback names, and the address that `listen` binds
    */
   readonly hosts?: readonly string[];
+  /**
+   * Operations that answer whatever name or address the caller uses, such as a balancer's health check of one machine. A page that rebound
+   * its DNS name can read their answers too. @default none
+   */
+  readonly anyHost?: readonly string[];
   /**
    * Origins (RFC 6454) of pages that may call, beside the server's own. They get CORS headers, others do not. In a string `*` stands for one or more
    * characters but a slash, such as `vscode-webview://*`; an expression must match the whole origin; a function decides. @default none
@@ -27,6 +33,10 @@ export function isLoopback(host: string): boolean {
 /** The allowed hosts and origins of an app, and the contract's query parameters. */
 export interface Allowed {
   readonly hosts: readonly string[] | undefined;
+  /** The host of the contract's `url`, where a client of the same process sends its requests. */
+  readonly documented: string;
+  /** Whether a request may name any host. */
+  readonly anyHost: (request: HttpRequest) => boolean;
   readonly origin: (origin: string) => boolean;
   readonly parameter: (name: string) => boolean;
   /** Headers of the contract's answers, which a page may read. */
@@ -36,7 +46,7 @@ export interface Allowed {
 /** Headers to add to the answer, if any, or a refusal. `bound` is the address that a server listens on. */
 export function guard(
   request: HttpRequest,
-  { hosts, ...allowed }: Allowed,
+  { hosts, documented, anyHost, ...allowed }: Allowed,
   bound?: string,
 ): Refusal | Readonly<Record<string, string>> | undefined {
   const { url } = request;
@@ -45,8 +55,12 @@ export function guard(
   const hostname = header === null || header === url.host ? url.hostname : hostnameOf(header);
   const known = hosts
     ? hosts.includes(hostname)
-    : LOOPBACK.includes(hostname) || hostname === bound || hostname.endsWith(".localhost");
-  if (!known)
+    : LOOPBACK.includes(hostname) ||
+      hostname === bound ||
+      hostname.endsWith(".localhost") ||
+      // Requests of a network have a Host, those of this process have none.
+      (header === null && hostname === documented);
+  if (!known && !anyHost(request))
     return new Refusal(
       `this server is not ${hostname}: it answers to ${hosts?.join(", ") ?? "loopback names"} (option hosts)`,
       { status: 403 },
@@ -82,14 +96,29 @@ function hostnameOf(host: string): string {
 const CREDENTIAL =
   /^(x[-_])?(auth|authorization|bearer|credentials?|jwt|passw(or)?d|((api|client)[-_]?)?secret|((access|auth|bearer|id|refresh|session|api)[-_]?)?token|(api|access|auth|secret)[-_]?key)(\[\w*\])?$/i;
 
-const ALLOWED = "Authorization, Content-Type, Cache-Control, Parlance-Resume, Last-Event-ID";
+const ALLOWED = ["Authorization", "Content-Type", "Cache-Control", "Parlance-Resume", "Last-Event-ID"];
 
-/** The answer to a preflight (WHATWG Fetch, section 3.2.2) from an origin that the guard has let through. `headers` are the contract's own. */
+/** A header's name (RFC 9110, section 5.1). */
+const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/**
+ * The answer to a preflight (WHATWG Fetch, section 3.2.2) from an origin that the guard has let through. It allows `headers`, the contract's
+ * own, and those that the page asks for: tracing adds some to every request, and a page that may call at all gains nothing by a name.
+ */
 export function preflight(request: HttpRequest, headers: readonly string[]): Record<string, string> | undefined {
   if (request.method !== "OPTIONS" || !request.headers.has("Access-Control-Request-Method")) return undefined;
+  const known = [...ALLOWED, ...headers];
+  const names = new Set(known.map((name) => name.toLowerCase()));
+  const asked = (request.headers.get("Access-Control-Request-Headers") ?? "").split(",").map((name) => name.trim());
+  // A request has no more of them.
+  for (const name of asked.slice(0, LISTEN_LIMITS.maxHeaders)) {
+    if (!NAME.test(name) || names.has(name.toLowerCase())) continue;
+    names.add(name.toLowerCase());
+    known.push(name);
+  }
   return {
     "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
-    "Access-Control-Allow-Headers": [ALLOWED, ...headers].join(", "),
+    "Access-Control-Allow-Headers": known.join(", "),
     "Access-Control-Max-Age": "600",
   };
 }

@@ -95,8 +95,9 @@ async function write(
   const last = status === 408 || unasked;
   const head: Record<string, string | number> = last ? { ...headers, ...closing(outgoing) } : { ...headers };
   if (typeof body === "string") {
-    // These have no body (RFC 9110, section 8.6).
-    if (status !== 204 && status !== 304) head["Content-Length"] = Buffer.byteLength(body);
+    // These have no body (RFC 9110, section 8.6). The answer to a HEAD has the length of what GET would answer.
+    if (status !== 204 && status !== 304 && outgoing.req.method !== "HEAD")
+      head["Content-Length"] = Buffer.byteLength(body);
     outgoing.writeHead(status, head).end(body);
     // The kernel has all of it.
     if (outgoing.socket?.writableLength === 0) return;

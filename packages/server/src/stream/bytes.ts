@@ -6,13 +6,17 @@ import type { Sink, SseWriter } from "./writer.js";
 
 /** Writes bytes to one sink, reading their source only while it has room. A failed source cuts the sink, so that the peer notices. */
 export class ByteWriter implements SseWriter {
-  readonly #source: ReadableStream<Uint8Array>;
+  readonly #bytes: ReadableStreamDefaultReader<Uint8Array>;
   readonly #reader: Scope;
   readonly #limits: Pick<Limits, "stall">;
   readonly #report: (error: unknown) => void;
 
   constructor(bytes: Bytes, reader: Scope, limits: Pick<Limits, "stall">, report: (error: unknown) => void) {
-    this.#source = bytes instanceof ReadableStream ? bytes : new Response(bytes as BodyInit).body!;
+    const source: ReadableStream<Uint8Array> =
+      bytes instanceof ReadableStream ? bytes : new Response(bytes as BodyInit).body!;
+    this.#bytes = source.getReader();
+    // It ends a read that waits, and releases bytes that nobody reads: the answer to a HEAD, or to a caller that has gone.
+    reader.add(() => void this.#bytes.cancel(reader.reason).catch(() => {}));
     this.#reader = reader;
     this.#limits = limits;
     this.#report = report;
@@ -20,9 +24,7 @@ export class ByteWriter implements SseWriter {
 
   async run(sink: Sink): Promise<void> {
     const reader = this.#reader;
-    const bytes = this.#source.getReader();
-    // It also ends a read that waits.
-    reader.add(() => void bytes.cancel(reader.reason).catch(() => {}));
+    const bytes = this.#bytes;
     let whole = false;
     try {
       for (let step = await bytes.read(); !reader.closed && !step.done; step = await bytes.read()) {

@@ -74,7 +74,7 @@ export function cuttable<A extends App>(app: A): A & { cut(options?: CutOptions)
     ...app,
     answer,
     accept,
-    ...inMemory({ open: app.open, answer, accept }),
+    ...inMemory({ ...app, answer, accept }),
     cut({ after } = {}) {
       if (after !== undefined) due.push(after);
       else for (const cut of [...open]) cut();

@@ -1,6 +1,6 @@
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { preflight } from "../../src/http/origin.js";
 import { matcherOf, type Origins } from "../../src/http/origins.js";
 import type { HttpRequest } from "../../src/http/request.js";
@@ -44,6 +44,39 @@ test("a preflight is answered with the headers that every contract has, and thos
   expect(preflight(request("POST"), [])).toBeUndefined();
 });
 
+/** What a page asks for, and what of it is allowed beside what every contract has. */
+const askedHeaders: readonly (readonly [asked: string, allowed: readonly string[]])[] = [
+  ["", []],
+  ["authorization,content-type,parlance-resume,last-event-id", []],
+  ["x-editor", ["x-editor"]],
+  ["traceparent,tracestate,baggage", ["traceparent", "tracestate", "baggage"]],
+  ["x-b3-traceid, x-b3-spanid,sentry-trace,b3", ["x-b3-traceid", "x-b3-spanid", "sentry-trace", "b3"]],
+  ["X-Api-Key,x-a,x-A", ["x-a"]],
+  ["a b,x:y,(x),\u00e9,,x-c", ["x-c"]],
+  [Array.from({ length: 200 }, (_, i) => `h${i}`).join(), Array.from({ length: 100 }, (_, i) => `h${i}`)],
+];
+
+test.each(askedHeaders)("an allowed page that asks for the headers %j may send them", (asked, allowed) => {
+  const headers = new Map([
+    ["Access-Control-Request-Method", "POST"],
+    ["Access-Control-Request-Headers", asked],
+  ]);
+  const request = { method: "OPTIONS", headers: { get: (name: string) => headers.get(name) ?? null, has: () => true } };
+  const known = "Authorization, Content-Type, Cache-Control, Parlance-Resume, Last-Event-ID, X-Api-Key";
+  expect(preflight(request as unknown as HttpRequest, ["X-Api-Key"])!["Access-Control-Allow-Headers"]).toBe(
+    [known, ...allowed].join(", "),
+  );
+});
+
+test("a page that is not allowed is told nothing about headers", async () => {
+  const app = serve(foldGateway, handlers, { origins: [page], onError: false });
+  const asked = { "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-editor" };
+  const answer = await app.fetch(
+    new Request("http://localhost/api/send", { method: "OPTIONS", headers: { ...asked, Origin: "https://a.example" } }),
+  );
+  expect([answer.status, answer.headers.get("Access-Control-Allow-Headers")]).toEqual([403, null]);
+});
+
 test.each(cases)("origins %j allow the whole origin or nothing", (origins, yes, no) => {
   const allows = matcherOf(origins, () => {});
   // Twice, because an expression with the flag g remembers where it stopped.
@@ -68,6 +101,34 @@ test("a function that throws allows nothing, and is reported", () => {
   );
   expect(allows("https://a.example")).toBe(false);
   expect(reported).toEqual(["origins: Error: no list"]);
+});
+
+describe("anyHost", () => {
+  const app = serve(foldGateway, handlers, { anyHost: ["health"], hosts: ["agent.example.com"], onError: false });
+  const status = async (path: string, init: RequestInit = {}, host = "10.0.3.7:8080") =>
+    (await app.fetch(new Request(`http://${host}${path}`, init))).status;
+
+  test.each([
+    ["GET", "/health", {}, 200],
+    ["HEAD", "/health", {}, 200],
+    ["GET", "/health", { Host: "[fd00::7]:8080" }, 200],
+    ["GET", "/health", { Origin: "https://a.example" }, 403],
+    ["GET", "/health", { "Sec-Fetch-Site": "cross-site" }, 403],
+    ["GET", "/health?token=x", {}, 400],
+    ["POST", "/health", {}, 403],
+    ["GET", "/health/ready", {}, 403],
+    ["GET", "/health/", {}, 403],
+    ["POST", "/api/send", {}, 403],
+  ] as const)("answers %s %s with %j by address as it is opened", async (method, path, headers, wanted) => {
+    expect(await status(path, { method, headers })).toBe(wanted);
+  });
+
+  test("refuses a name that is not an operation when the app is made", () => {
+    for (const name of ["healthh", "constructor"])
+      expect(() => serve(foldGateway, handlers, { anyHost: [name] })).toThrow(
+        `anyHost has "${name}", which is not an operation of fold-gateway`,
+      );
+  });
 });
 
 test("a refused origin or host is reported once, with the option's name", async () => {
