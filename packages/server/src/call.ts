@@ -12,10 +12,11 @@ import type { Scope } from "@parlance/wire/scope";
 import type { Callbacks } from "./callback.js";
 import type { Operation } from "./http/operation.js";
 import type { HttpRequest } from "./http/request.js";
+import { type OwnerOf, sessionName } from "./identity.js";
 import type { LastCalls } from "./last-calls.js";
 import type { Limits } from "./limits.js";
 import type { Called, ServeOptions } from "./options.js";
-import { nameOf, type Places } from "./places.js";
+import type { Places } from "./places.js";
 import type { AnySession, SessionStore } from "./ports.js";
 import type { Shutdown } from "./shutdown.js";
 import { readThrown } from "./thrown.js";
@@ -33,6 +34,7 @@ export interface Context {
   readonly options: ServeOptions;
   readonly limits: Limits;
   readonly callbacks: Callbacks;
+  readonly ownerOf: OwnerOf;
   readonly route: (method: string, pathname: string) => Route | undefined;
   readonly places: Places;
   readonly sessions: SessionStore;
@@ -105,7 +107,7 @@ class HandlerCall implements Call<AnySession> {
     Object.defineProperty(this, "request", HandlerCall.#request);
     Object.defineProperty(this, "signal", HandlerCall.#signal);
     this.principal = principal;
-    this.session = (key) => context.sessions.session(sessionName(context, principal, key));
+    this.session = (key) => context.sessions.session(nameOf(context, principal, key));
     if (ask) this.ask = ask;
   }
 }
@@ -114,13 +116,12 @@ class HandlerCall implements Call<AnySession> {
 export function sessionOf(context: Context, { input, principal }: Called): string | undefined {
   const { session } = context.contract;
   const key = session === undefined ? undefined : input[session];
-  return key === undefined ? undefined : sessionName(context, principal, String(key));
+  return key === undefined ? undefined : nameOf(context, principal, String(key));
 }
 
 /** A session belongs to the principal that uses its key, unless principals share them. */
-function sessionName({ options }: Context, principal: unknown, key: string): string {
-  if (!options.authenticate || options.sharedSessions) return key;
-  return JSON.stringify([nameOf(options, principal), key]);
+function nameOf({ options, ownerOf }: Context, principal: unknown, key: string): string {
+  return sessionName(options, ownerOf(principal), key);
 }
 
 /** Turns any error into a refusal. An error that the peer may not see becomes a plain 500 or 503. */

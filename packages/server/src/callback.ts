@@ -11,7 +11,7 @@ export type Requested = Pick<Called, "request">;
 
 /** Calls the user's callbacks. None of them can end the process, or a stream that it may not refuse. */
 export interface Callbacks {
-  /** Resolves to the principal. Rejects with the error of `authenticate`, or with `Refusal` (401) without a principal. */
+  /** Resolves to the principal. Rejects with the error of `authenticate`, with `Refusal` (401) without a principal, with `TypeError` for one without an identity. */
   authenticate(scope: Scope, request: HttpRequest): Promise<unknown> | undefined;
   /** Calls `hooks.request`, which may refuse: rejects with its error. */
   request(scope: Scope, called: Called): Promise<void> | undefined;
@@ -25,7 +25,12 @@ export interface Callbacks {
   report(error: unknown, source: string, operation?: string): void;
 }
 
-export function callbacks(options: ServeOptions, limits: Limits): Callbacks {
+/** `identify` throws for a principal without an identity: it is refused now, not when it begins its first stream. */
+export function callbacks(
+  options: ServeOptions,
+  limits: Limits,
+  identify: (principal: unknown) => unknown = () => {},
+): Callbacks {
   const { hooks = {} } = options;
   const report = reporter(options.onError);
 
@@ -40,6 +45,7 @@ export function callbacks(options: ServeOptions, limits: Limits): Callbacks {
     );
     if (principal === undefined || principal === null || principal === false)
       throw new Refusal("valid credentials are needed", { status: 401 });
+    identify(principal);
     return principal;
   }
 

@@ -29,7 +29,11 @@ export interface ServeOptions extends Partial<Limits>, OriginOptions {
    * resumable streams work on whichever server a request reaches.
    */
   readonly pubSub?: PubSub;
-  /** Names a principal, so that only it can resume its streams. @default the string itself, the `id` of an object, or its JSON */
+  /**
+   * Names a principal, which owns its streams, channels and sessions. Needed where it has no `id` and no `sub`.
+   *
+   * @default the string itself, the `id` of an object, or its `sub` with `iss`. Claims that change with every token identify nobody
+   */
   readonly identify?: (principal: unknown) => string;
   /** Whether principals share sessions of the same key. @default false: each principal has sessions of its own */
   readonly sharedSessions?: boolean;

@@ -42,8 +42,8 @@ export type Accepted =
 export interface ChannelDelivery {
   /** Answers an HTTP request for a channel; undefined where a plain socket has to be opened instead. */
   offer(called: Called, call: Scope): Promise<Answer | undefined>;
-  /** Decides on a handshake with a ticket; undefined for an invalid ticket. */
-  redeem(ticket: string, request: Request, call: Scope): Promise<Accepted | undefined>;
+  /** Decides on a handshake with a ticket; undefined for an invalid ticket, and for that of another owner than the handshake's. */
+  redeem(ticket: string, request: Request, owner: string | undefined, call: Scope): Promise<Accepted | undefined>;
   /** Decides on a plain handshake. Throws what refuses it. */
   accept(called: Called, call: Scope): Accepted;
 }

@@ -29,6 +29,7 @@ import { guard, preflight } from "./http/origin.js";
 import { matcherOf } from "./http/origins.js";
 import { type HttpRequest, httpRequest } from "./http/request.js";
 import { refuse } from "./http/response.js";
+import { ownersOf } from "./identity.js";
 import { lastCalls } from "./last-calls.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { inMemory } from "./memory.js";
@@ -109,7 +110,8 @@ export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, optio
 function compose(contract: AnyContract, handlers: Handlers, options: ServeOptions) {
   const { pubSub, resume = true, log = memoryLog() } = options;
   const limits = resolveLimits(options);
-  const calling = callbacks(options, limits);
+  const ownerOf = ownersOf(options);
+  const calling = callbacks(options, limits, ownerOf);
   const root = Scope.open((error) => calling.report(error, "releasing what a call held"));
   const last = lastCalls();
   const wires = pubSub && wiring(pubSub, limits, root, calling.report, last);
@@ -127,8 +129,9 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
     options,
     limits,
     callbacks: calling,
+    ownerOf,
     route: router(contract),
-    places: places(options, limits.maxStreams),
+    places: places(options, limits.maxStreams, ownerOf),
     sessions: shared ?? makeLocal(),
     root,
     shutdown: shutdown(),
@@ -230,7 +233,8 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
         const ticket = parseTicket(protocols);
         if (ticket === undefined)
           return sturdy(deliveries.channels.accept(await callChannel(context, name, found.path, request, call), call));
-        const redeemed = await deliveries.channels.redeem(ticket, request.request, call);
+        const owner = await ownerOfHandshake(context, request, call);
+        const redeemed = await deliveries.channels.redeem(ticket, request.request, owner, call);
         if (!redeemed) throw new Refusal("this ticket is not good: ask for another", { status: 426 });
         return sturdy(redeemed);
       } catch (error) {
@@ -253,6 +257,22 @@ function anyHostOf({ contract, options, route }: Context): (request: HttpRequest
     const found = open.size === 0 ? undefined : route(methodOf(method), url.pathname);
     return found !== undefined && "operations" in found && found.operations.every((name) => open.has(name));
   };
+}
+
+/**
+ * The owner by a handshake's own credentials, if it has any: a page's handshake has a ticket alone. Credentials that are refused
+ * refuse the handshake where its client chose to send them; a cookie comes by itself.
+ */
+async function ownerOfHandshake(context: Context, request: HttpRequest, call: Scope): Promise<string | undefined> {
+  const { callbacks, contract, ownerOf } = context;
+  try {
+    const authenticated = callbacks.authenticate(call, request);
+    return authenticated && ownerOf(await authenticated);
+  } catch (error) {
+    if (call.closed) throw error;
+    if (["Authorization", contract.auth?.header ?? ""].some((name) => name && request.headers.has(name))) throw error;
+    return undefined;
+  }
 }
 
 /** The decision where the connection is gone: nothing is written. */

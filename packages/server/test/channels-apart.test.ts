@@ -6,13 +6,14 @@ import { wiring } from "../src/cluster/publish.js";
 import { memoryPubSub, type PubSub } from "../src/cluster/pubsub.js";
 import { lastCalls } from "../src/last-calls.js";
 import { LIMITS } from "../src/limits.js";
-import type { Asked, LocalChannels, Place } from "../src/resume/channels.js";
+import type { Asked, LocalChannels, Place, Shown } from "../src/resume/channels.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const place: Place = { pathname: "/line", origin: null, own: false };
-const asked = (name: string): Asked => ({ name, place, cursor: { epoch: "e", seq: 1 } });
+const asked = (name: string): Asked => ({ name, place, ticket: "t", cursor: { epoch: "e", seq: 1 } });
+const shown: Shown = { ticket: "t", place, owner: "me" };
 const after = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
 /** One server of a pub/sub, whose channels a test has. */
@@ -43,7 +44,7 @@ function socketOf() {
 describe("A channel of another server", () => {
   test("is found by its name, and by nobody where no server has it", async () => {
     const pubSub = memoryPubSub();
-    const found = { epoch: "e", ticket: "t", received: 1 };
+    const found = { epoch: "e", received: 1, server: "s" };
     const find = vi.fn(({ name }: Asked) => (name === "a" ? found : undefined));
     const [one, two, three] = [serverOn(pubSub), serverOn(pubSub, { find }), serverOn(pubSub)];
     for (const { channels } of [two, three]) await channels.listen();
@@ -78,15 +79,13 @@ describe("A ticket of another server", () => {
     const [here, there] = [serverOn(pubSub), serverOn(pubSub, { take })];
     await there.channels.listen();
     await here.channels.listen();
-    return { here, there, ticket: there.channels.ticket(), rest: () => [here.held(), there.held()] };
+    return { here, there, server: there.channels.server, rest: () => [here.held(), there.held()] };
   };
 
-  test("names its server, and is another one each time", () => {
-    const { channels } = serverOn(memoryPubSub());
-    const tickets = Array.from({ length: 20 }, () => channels.ticket());
-    expect(new Set(tickets).size).toBe(20);
-    expect(new Set(tickets.map((ticket) => ticket.slice(0, 12))).size).toBe(1);
-    expect(tickets.every((ticket) => /^[0-9a-f]{44}$/.test(ticket))).toBe(true);
+  test("begins with a name that each server has for itself", () => {
+    const names = [1, 2].map(() => serverOn(memoryPubSub()).channels.server);
+    expect(names[0]).toMatch(/^[0-9a-f]{12}$/);
+    expect(names[0]).not.toBe(names[1]);
   });
 
   test("joins its channel there to the socket here, both ways and to the end", async () => {
@@ -97,11 +96,10 @@ describe("A ticket of another server", () => {
       port.listen({ frame: (text) => void heard.push(text), close: (...how) => void heard.push(how) });
       return true;
     });
-    const { here, ticket, rest } = await taking(take);
+    const { here, server, rest } = await taking(take);
     const call = here.call();
-    const accepted = await here.channels.redeem(ticket, place, call);
-    expect([take.mock.calls, rest()]).toEqual([[[ticket, place]], [3, 3]]);
-    expect(accepted).toMatchObject({ protocol: `parlance.${ticket}` });
+    const accepted = await here.channels.redeem(server, shown, call);
+    expect([take.mock.calls, rest()]).toEqual([[[shown]], [3, 3]]);
     const socket = socketOf();
     (accepted as { run: (port: Port) => void }).run(socket.port);
     // It is open: the time for that is over.
@@ -119,18 +117,18 @@ describe("A ticket of another server", () => {
   });
 
   test("is void where that server does not take it, and nothing is held then", async () => {
-    const { here, ticket, rest } = await taking(() => undefined);
+    const { here, server, rest } = await taking(() => undefined);
     const call = here.call();
-    expect(await here.channels.redeem(ticket, place, call)).toBeUndefined();
+    expect(await here.channels.redeem(server, shown, call)).toBeUndefined();
     expect([rest(), call.closed]).toEqual([[2, 2], false]);
   });
 
   test("whose socket is not opened in time is let go of", async () => {
-    const { here, ticket, rest } = await taking(() => (port) => {
+    const { here, server, rest } = await taking(() => (port) => {
       port.listen({ frame() {}, close() {} });
       return true;
     });
-    await here.channels.redeem(ticket, place, here.call());
+    await here.channels.redeem(server, shown, here.call());
     await after(499);
     expect(rest()).toEqual([3, 3]);
     await after(1);
@@ -147,18 +145,18 @@ describe("A ticket of another server", () => {
     await there.channels.listen();
     const hellos = () =>
       publish.mock.calls.filter(([topic, text]) => topic === "p/channels" && text.includes('"hello"')).length;
-    const redeem = (ticket: string) => here.channels.redeem(ticket, place, here.call());
-    for (let i = 0; i < 3; i++) expect(await redeem("0".repeat(44))).toBeUndefined();
+    const redeem = (server: string) => here.channels.redeem(server, shown, here.call());
+    for (let i = 0; i < 3; i++) expect(await redeem("0".repeat(12))).toBeUndefined();
     expect(hellos()).toBe(1);
     await after(999);
-    await redeem("0".repeat(44));
+    await redeem("0".repeat(12));
     expect(hellos()).toBe(1);
     await after(1);
-    await redeem("0".repeat(44));
+    await redeem("0".repeat(12));
     expect(hellos()).toBe(2);
     // Its own are none of another server.
     await after(1000);
-    expect(await redeem(here.channels.ticket())).toBeUndefined();
+    expect(await redeem(here.channels.server)).toBeUndefined();
     expect([hellos(), here.held()]).toEqual([2, 2]);
   });
 
@@ -174,7 +172,7 @@ describe("A ticket of another server", () => {
     await there.channels.listen();
     let outcome: unknown = "open";
     const redeem = () =>
-      void here.channels.redeem(there.channels.ticket(), place, here.call()).then((accepted) => {
+      void here.channels.redeem(there.channels.server, shown, here.call()).then((accepted) => {
         outcome = accepted === undefined ? "void" : "taken";
       });
     redeem();

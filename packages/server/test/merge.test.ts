@@ -3,6 +3,7 @@ import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Context } from "../src/call.js";
 import { Encoded } from "../src/codecs.js";
+import { sessionName } from "../src/identity.js";
 import { LIMITS, type Limits } from "../src/limits.js";
 import type { Called } from "../src/options.js";
 import type { Sent, Subscriber } from "../src/ports.js";
@@ -43,6 +44,7 @@ function merging(
   const context = {
     contract: { session: "id" },
     options: {},
+    ownerOf: () => "me",
     limits: { ...LIMITS, heartbeat: 1000, maxQueued: 10, maxBuffered: 20, ...limits },
     sessions: {
       attend: (_: string, onEnd: () => void) => {
@@ -99,7 +101,7 @@ describe("A stream of a session", () => {
     await after(0);
     expect([first.got, subscribe.mock.calls.map(([key]) => key), stopAttending.mock.calls.length]).toEqual([
       "own",
-      ["s"],
+      [sessionName({}, "me", "s")],
       1,
     ]);
     merged.send(sent("other"));
@@ -252,7 +254,7 @@ describe("A reader of a session that is behind", () => {
     expect(got[4]!.got).toMatchObject({
       name: "Refusal",
       status: 503,
-      message: `the reader of session s is more than ${limits.maxBuffered} characters behind`,
+      message: `the reader of the session is more than ${limits.maxBuffered} characters behind`,
     });
   });
 

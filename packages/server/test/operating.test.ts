@@ -6,6 +6,7 @@ import { type Context, calledOf } from "../src/call.js";
 import { operate } from "../src/http/operate.js";
 import { operationsOf } from "../src/http/operation.js";
 import { WebRequest } from "../src/http/request.js";
+import { sessionName } from "../src/identity.js";
 import { LIMITS } from "../src/limits.js";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -40,6 +41,7 @@ function operating(
   const context = {
     contract: { session },
     options: {},
+    ownerOf: () => "me",
     limits: { ...LIMITS, answerWithin: 500 },
     root,
     handlers: { approve: handler },
@@ -63,6 +65,7 @@ function operating(
   operated.catch(() => {});
   return { operated, log, call, root };
 }
+const SESSION = sessionName({}, "me", "s");
 const reply = { id: "s", more: 1, type: "approve" };
 
 describe("An operation", () => {
@@ -70,7 +73,7 @@ describe("An operation", () => {
     for (const handler of [() => "x", async () => "x"]) {
       const { operated, log } = operating(handler);
       expect(await operated).toMatchObject({ status: 200, body: "x" });
-      expect(log).toEqual([["joined", "s"]]);
+      expect(log).toEqual([["joined", SESSION]]);
     }
   });
 
@@ -112,9 +115,9 @@ describe("An operation", () => {
     expect([seen, log, release.mock.calls.length]).toEqual([
       message,
       [
-        ["claim", "s", reply],
-        ["settle", "s", reply],
-        ["joined", "s"],
+        ["claim", SESSION, reply],
+        ["settle", SESSION, reply],
+        ["joined", SESSION],
       ],
       1,
     ]);
@@ -130,7 +133,7 @@ describe("An operation", () => {
       { settles: true, claimed: { message: {} } },
     );
     await operated;
-    expect(log.filter(([what]) => what === "settle")).toEqual([["settle", "s", own]]);
+    expect(log.filter(([what]) => what === "settle")).toEqual([["settle", SESSION, own]]);
   });
 
   test("fails where another answer was first, on whichever server, and releases what it claimed", async () => {
@@ -180,9 +183,9 @@ describe("An operation", () => {
     expect([seen, log]).toEqual([
       false,
       [
-        ["claim", "s", reply],
-        ["end", "s"],
-        ["joined", "s"],
+        ["claim", SESSION, reply],
+        ["end", SESSION],
+        ["joined", SESSION],
       ],
     ]);
   });

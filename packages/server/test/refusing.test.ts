@@ -2,6 +2,7 @@ import { Disconnected, Refusal, Violation } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { type Context, calledOf, isHidden, refusalOf, sessionOf } from "../src/call.js";
 import { WebRequest } from "../src/http/request.js";
+import { ownersOf } from "../src/identity.js";
 
 const request = () => new WebRequest(new Request("http://localhost/x"));
 
@@ -47,11 +48,11 @@ test("the session of a call is that of its principal, unless all share them", ()
   const authenticate = () => "me";
   const named = (options: object, input: object, session: string | undefined = "id", principal: unknown = "me") =>
     sessionOf(
-      { contract: { session }, options } as unknown as Context,
+      { contract: { session }, options, ownerOf: ownersOf(options) } as unknown as Context,
       calledOf("x", input as never, principal, request()),
     );
-  expect(named({}, { id: "s" })).toBe("s");
-  expect(named({}, { id: 5 })).toBe("5");
+  expect(named({}, { id: "s" })).toMatch(/^anybody\.[0-9a-f]{32}$/);
+  expect(named({}, { id: 5 })).toBe(named({}, { id: "5" }));
   expect(named({}, {})).toBeUndefined();
   expect(
     sessionOf(
@@ -59,7 +60,14 @@ test("the session of a call is that of its principal, unless all share them", ()
       calledOf("x", { id: "s" } as never, "me", request()),
     ),
   ).toBeUndefined();
-  expect(named({ authenticate }, { id: "s" })).toBe('["\\"me\\"","s"]');
-  expect(named({ authenticate, sharedSessions: true }, { id: "s" })).toBe("s");
-  expect(named({ authenticate, identify: () => "I" }, { id: "s" })).toBe('["I","s"]');
+  const names = [
+    named({ authenticate }, { id: "s" }),
+    named({ authenticate }, { id: "t" }),
+    named({ authenticate }, { id: "s" }, "id", "you"),
+    named({ authenticate, identify: () => "I" }, { id: "s" }),
+    named({}, { id: "s" }),
+  ];
+  expect(new Set(names).size).toBe(5);
+  const shared = { authenticate, sharedSessions: true };
+  expect(named(shared, { id: "s" })).toBe(named(shared, { id: "s" }, "id", "you"));
 });

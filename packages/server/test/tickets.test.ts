@@ -6,6 +6,7 @@ import { LIMITS, type Limits } from "../src/limits.js";
 import type { Called } from "../src/options.js";
 import {
   type Asked,
+  type Found,
   type LocalChannels,
   type Place,
   type RemoteChannels,
@@ -19,7 +20,9 @@ const place: Place = { pathname: "/line", origin: "https://page", own: false };
 const called = { operation: "line", principal: "me" } as unknown as Called;
 
 /** Those of a server itself, which begin there. */
-type Local = LocalChannels & { open(called: Called, asked: Asked): unknown };
+type Local = LocalChannels & { open(called: Called, asked: Asked): Found };
+/** What a client asks, without the ticket that it is about to get. */
+type Question = Omit<Asked, "ticket">;
 
 /** The conversations of one server, each held by a handler that the test is. */
 function channels(limits: Partial<Limits> = {}, remote: Partial<RemoteChannels> = {}) {
@@ -38,7 +41,7 @@ function channels(limits: Partial<Limits> = {}, remote: Partial<RemoteChannels> 
   const held: Port[] = [];
   const told: unknown[][] = [];
   const heard: string[] = [];
-  let local!: Local;
+  let made!: Local;
   const all = resumableChannels(
     context,
     {} as never,
@@ -56,11 +59,22 @@ function channels(limits: Partial<Limits> = {}, remote: Partial<RemoteChannels> 
       scope.close();
     },
     (those) => {
-      local = those as Local;
-      let tickets = 0;
-      return { ticket: () => `t${++tickets}`, ...remote } as RemoteChannels;
+      made = those as Local;
+      return { server: "", ...remote } as RemoteChannels;
     },
   );
+  let tickets = 0;
+  const given = (ask: (asked: Asked) => Found | undefined, question: Question) => {
+    const ticket = `t${++tickets}`;
+    const found = ask({ ...question, ticket });
+    return found && "epoch" in found ? { epoch: found.epoch, received: found.received, ticket } : found;
+  };
+  const local = {
+    open: (called: Called, question: Question) => given((asked) => made.open(called, asked), question),
+    find: (question: Question) => given((asked) => made.find(asked), question),
+    take: (ticket: string, place: Place, owner?: string) => made.take({ ticket, place, owner }),
+    cancel: (name: string) => made.cancel(name),
+  };
   const stats = () => {
     const { channels, timers } = root.stats();
     return { channels, timers };
@@ -134,6 +148,20 @@ describe("A ticket", () => {
         expect(local.take(ticket, place)).toBeUndefined();
       }
     }
+  });
+});
+
+describe("A ticket", () => {
+  test.each([
+    [undefined, true],
+    ["ann", true],
+    ["bob", false],
+    ["", false],
+  ])("of ann is taken from a handshake of %s: %s, and void in either case", (owner, isTaken) => {
+    const { local } = channels();
+    const { ticket } = local.open(called, { name: "p/line/ann.1", place }) as { ticket: string };
+    expect(local.take(ticket, place, owner) !== undefined).toBe(isTaken);
+    expect(local.take(ticket, place, "ann")).toBeUndefined();
   });
 });
 

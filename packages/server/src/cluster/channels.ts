@@ -1,7 +1,7 @@
-import { formatTicket, newKey } from "@parlance/wire";
+import { newKey } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Accepted } from "../ports.js";
-import type { Asked, Found, LocalChannels, Place, RemoteChannels } from "../resume/channels.js";
+import type { Asked, Found, LocalChannels, RemoteChannels, Shown } from "../resume/channels.js";
 import type { Wiring } from "./publish.js";
 import { type Query, query, unanswered } from "./query.js";
 import type { Servers } from "./servers.js";
@@ -11,7 +11,7 @@ import { joinPorts, tunnel } from "./tunnel.js";
 /** What servers ask each other about channels. */
 type Question =
   | { readonly type: "find"; readonly asked: Asked }
-  | { readonly type: "redeem"; readonly ticket: string; readonly place: Place; readonly tunnel: string }
+  | { readonly type: "redeem"; readonly shown: Shown; readonly tunnel: string }
   | { readonly type: "cancel"; readonly name: string };
 
 type Answer = { readonly found: Found } | { readonly done: true } | { readonly unanswered: true };
@@ -39,7 +39,7 @@ export class ClusterChannels implements RemoteChannels {
   readonly #servers: Servers;
   /** The topic of all servers. */
   readonly #topic: string;
-  readonly #server = newKey().slice(0, SERVER);
+  readonly server = newKey().slice(0, SERVER);
   readonly #queries: Query<Answer>;
   readonly #peers = new Set<string>();
   #listening: Promise<unknown> | undefined;
@@ -55,14 +55,10 @@ export class ClusterChannels implements RemoteChannels {
     this.#queries = query<Answer>(wiring.limits, wiring.root, { unanswered: true }, undefined);
   }
 
-  ticket(): string {
-    return this.#server + newKey();
-  }
-
   /** While pub/sub is down, other servers cannot find the conversation. */
   listen(): Promise<unknown> {
     this.#listening ??= Promise.all(
-      [this.#topic, this.#inboxOf(this.#server)].map((topic) =>
+      [this.#topic, this.#inboxOf(this.server)].map((topic) =>
         subscribe<Packet>(this.#wiring, {
           topic,
           scope: this.#wiring.root,
@@ -79,23 +75,21 @@ export class ClusterChannels implements RemoteChannels {
     return answer && "found" in answer ? answer.found : undefined;
   }
 
-  async redeem(ticket: string, place: Place, call: Scope): Promise<Accepted | undefined> {
-    const owner = ticket.slice(0, SERVER);
-    if (owner === this.#server || !(await this.#isPeer(owner))) return undefined;
+  async redeem(server: string, shown: Shown, call: Scope): Promise<Accepted | undefined> {
+    if (server === this.server || !(await this.#isPeer(server))) return undefined;
     const { limits } = this.#wiring;
     const name = `${this.#topic}/${newKey()}`;
     const scope = call.child();
     try {
       const ends = { here: `${name}/s`, there: `${name}/c` };
       const far = await tunnel({ wiring: this.#wiring, scope, ...ends, end: "socket" });
-      const answer = await this.#ask(this.#inboxOf(owner), { type: "redeem", ticket, place, tunnel: name });
+      const answer = await this.#ask(this.#inboxOf(server), { type: "redeem", shown, tunnel: name });
       if (!answer) {
         scope.close();
         return undefined;
       }
       const opened = scope.timeout(limits.socketWithin, () => scope.close());
       return {
-        protocol: formatTicket(ticket),
         run(socket) {
           opened();
           joinPorts(socket, far, limits);
@@ -131,7 +125,7 @@ export class ClusterChannels implements RemoteChannels {
       return answer(found && { found });
     }
     if (packet.type === "cancel") return answer(this.#local.cancel(packet.name) ? { done: true } : undefined);
-    const take = this.#local.take(packet.ticket, packet.place);
+    const take = this.#local.take(packet.shown);
     if (!take) return answer();
     const ends = { here: `${packet.tunnel}/c`, there: `${packet.tunnel}/s` };
     const scope = this.#wiring.root.child();
@@ -146,11 +140,11 @@ export class ClusterChannels implements RemoteChannels {
   }
 
   #meet(server: string, from: string | undefined): void {
-    if (server === this.#server) return;
+    if (server === this.server) return;
     this.#peers.add(server);
     if (this.#peers.size > MAX_PEERS) this.#peers.delete(this.#peers.values().next().value!);
     this.#onPeer();
-    if (from) this.#wiring.mention(from, { type: "hello", server: this.#server } satisfies Packet);
+    if (from) this.#wiring.mention(from, { type: "hello", server: this.server } satisfies Packet);
   }
 
   async #ask(
@@ -159,7 +153,7 @@ export class ClusterChannels implements RemoteChannels {
     isMissing?: (answered: ReadonlySet<string>) => boolean,
   ): Promise<Answer | undefined> {
     await this.listen();
-    const from = this.#inboxOf(this.#server);
+    const from = this.#inboxOf(this.server);
     const publish = (id: string) => this.#wiring.publish(topic, { ...question, from, id } satisfies Packet);
     return this.#queries.ask(publish, isMissing);
   }
@@ -203,7 +197,7 @@ export class ClusterChannels implements RemoteChannels {
       };
       root.timeout(limits.queryWithin, resolve);
     });
-    const hello: Packet = { type: "hello", server: this.#server, from: this.#inboxOf(this.#server) };
+    const hello: Packet = { type: "hello", server: this.server, from: this.#inboxOf(this.server) };
     // Throws on failure, because the ticket may be valid and its client may retry.
     reached = await publish(this.#topic, hello);
     if (answers < reached - 1) await all;

@@ -15,15 +15,16 @@ import { PacedPort } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
+import { digest } from "../digest.js";
 import type { Answer } from "../http/answer.js";
 import { isOwn } from "../http/origin.js";
+import { conversationName, ownerIn } from "../identity.js";
 import { paceOf } from "../limits.js";
 import type { Called } from "../options.js";
 import type { Accepted, ChannelDelivery } from "../ports.js";
 import { CallPort } from "./call-port.js";
 import { type Ended, type Endings, endings } from "./endings.js";
 import { gapAnswer } from "./gap.js";
-import { conversationName } from "./key.js";
 
 /** Channels that outlive their sockets: a client asks over HTTP where the server is, and opens a socket with a ticket. */
 export interface ResumableChannels extends ChannelDelivery {
@@ -43,29 +44,49 @@ export interface Place {
 export interface Asked {
   readonly name: string;
   readonly place: Place;
+  /** The digest of the ticket that the client is about to get: the ticket itself is known to the answering server alone. */
+  readonly ticket: string;
   /** The frames that the client has. */
   readonly cursor?: Cursor | undefined;
 }
 
 /** A conversation to resume, or the frames that its client has lost for good. */
-export type Found = (ChannelOffer & { readonly epoch: string }) | { readonly gap: Gap };
+export type Found =
+  | {
+      readonly epoch: string;
+      /** Frames that this server has received. */
+      readonly received: number;
+      /** The prefix of the ticket that names this server. */
+      readonly server: string;
+    }
+  | { readonly gap: Gap };
+
+/** A ticket as a socket shows it. */
+export interface Shown {
+  /** The digest of the ticket. */
+  readonly ticket: string;
+  readonly place: Place;
+  /** The owner of the socket, where its handshake has credentials. */
+  readonly owner?: string | undefined;
+}
 
 /** The conversations of this server. */
 export interface LocalChannels {
   /** Undefined where there is none with this name, or one of another epoch than the cursor's. */
   find(asked: Asked): Found | undefined;
   /** Redeems a ticket: returns a function that takes the socket, or closes it and returns false. Undefined for an invalid ticket. */
-  take(ticket: string, place: Place): ((port: Port) => boolean) | undefined;
+  take(shown: Shown): ((port: Port) => boolean) | undefined;
   cancel(name: string): boolean;
 }
 
 /** Channels on other servers of a cluster. */
 export interface RemoteChannels {
   find(asked: Asked, call: Scope): Promise<Found | undefined>;
-  redeem(ticket: string, place: Place, call: Scope): Promise<Accepted | undefined>;
+  /** Redeems a ticket of another server, which its prefix names. */
+  redeem(server: string, shown: Shown, call: Scope): Promise<Accepted | undefined>;
   cancel(name: string): Promise<boolean>;
-  /** A ticket by which the other servers find this one. */
-  ticket(): string;
+  /** The prefix of this server's tickets, by which the other servers find it. */
+  readonly server: string;
   /** Resolves when the other servers can ask for this one's channels, or pub/sub is down. */
   listen(): Promise<unknown>;
 }
@@ -76,7 +97,8 @@ interface Conversation {
   /** Until the client can miss nothing of it any more. */
   readonly life: Scope;
   readonly durable: Durable;
-  /** The last ticket. An earlier one, held back by a proxy, is void. */
+  readonly owner: string;
+  /** The digest of the last ticket. An earlier one, held back by a proxy, is void. */
   ticket?: string;
   /** Settles when its handler is done; absent before the first socket. */
   conversed?: Promise<void>;
@@ -88,6 +110,7 @@ interface Conversation {
 interface Ticket {
   /** Undefined where it is over. */
   readonly conversation: Conversation | undefined;
+  readonly owner: string;
   readonly place: Place;
   readonly expires: number;
 }
@@ -99,7 +122,7 @@ export function resumableChannels(
   join: ((local: LocalChannels) => RemoteChannels) | undefined,
 ): ResumableChannels {
   const { limits, callbacks } = context;
-  const local: Conversations = new Conversations(context, converse, () => remote?.ticket() ?? newKey());
+  const local: Conversations = new Conversations(context, converse, () => remote?.server ?? "");
   const remote = join?.(local);
 
   return {
@@ -109,20 +132,25 @@ export function resumableChannels(
       const key = request.headers.get(RESUME);
       if (!isKey(key)) return direct.offer(called, call);
       const place = placeOf(request);
-      const name = conversationName(context, operation, place.pathname, principal, key);
+      const name = conversationName(context.contract.name, operation, place.pathname, context.ownerOf(principal), key);
       const cursor = parseCursor(request.headers.get("Last-Event-ID"));
-      const asked: Asked = { name, place, cursor };
+      const secret = newKey();
+      const asked: Asked = { name, place, cursor, ticket: digest(secret) };
       await remote?.listen();
       const found = local.find(asked) ?? (cursor && (await remote?.find(asked, call)));
       if (!found && cursor) return gapAnswer(context, called, { after: cursor.seq }, "frames", operation);
       const joined = found ?? local.open(called, asked);
       if ("gap" in joined) return gapAnswer(context, called, joined.gap, "frames", operation);
-      return offerAnswer(joined, limits.grace);
+      const { epoch, received, server } = joined;
+      return offerAnswer(epoch, { ticket: server + secret, received }, limits.grace);
     },
-    async redeem(ticket, request, call) {
-      const place = placeOf(request);
-      const take = local.take(ticket, place);
-      if (!take) return remote?.redeem(ticket, place, call);
+    async redeem(ticket, request, owner, call) {
+      const shown: Shown = { ticket: digest(ticket.slice(-SECRET)), place: placeOf(request), owner };
+      const take = local.take(shown);
+      if (!take) {
+        const accepted = await remote?.redeem(ticket.slice(0, -SECRET), shown, call);
+        return accepted && { protocol: formatTicket(ticket), ...accepted };
+      }
       return {
         protocol: formatTicket(ticket),
         run(port) {
@@ -143,7 +171,10 @@ export function resumableChannels(
   };
 }
 
-function offerAnswer({ epoch, ...offer }: ChannelOffer & { readonly epoch: string }, grace: number): Answer {
+/** Hexadecimal digits of the secret part of a ticket. */
+const SECRET = 32;
+
+function offerAnswer(epoch: string, offer: ChannelOffer, grace: number): Answer {
   return {
     status: 200,
     headers: {
@@ -151,7 +182,7 @@ function offerAnswer({ epoch, ...offer }: ChannelOffer & { readonly epoch: strin
       "Cache-Control": "no-store",
       [RESUME]: formatResumable({ epoch, grace: grace / 1000, beat: 0 }),
     },
-    body: JSON.stringify(offer satisfies ChannelOffer),
+    body: JSON.stringify(offer),
   };
 }
 
@@ -159,15 +190,16 @@ function offerAnswer({ epoch, ...offer }: ChannelOffer & { readonly epoch: strin
 class Conversations implements LocalChannels {
   readonly #context: Context;
   readonly #converse: Converse;
-  readonly #newTicket: () => string;
+  /** The prefix of this server's tickets. */
+  readonly #server: () => string;
   readonly #byName = new Map<string, Conversation>();
   readonly #tickets = new Map<string, Ticket>();
   readonly #endings: Endings;
 
-  constructor(context: Context, converse: Converse, newTicket: () => string) {
+  constructor(context: Context, converse: Converse, server: () => string) {
     this.#context = context;
     this.#converse = converse;
-    this.#newTicket = newTicket;
+    this.#server = server;
     this.#endings = endings(context.limits, (ended) => this.#forgetTicket(ended));
   }
 
@@ -194,7 +226,15 @@ class Conversations implements LocalChannels {
       },
     });
     const epoch = newKey().slice(0, 8);
-    const conversation: Conversation = { epoch, called, life, durable: held, peerHas: 0, stopWaiting: () => {} };
+    const conversation: Conversation = {
+      epoch,
+      called,
+      life,
+      owner: ownerIn(asked.name),
+      durable: held,
+      peerHas: 0,
+      stopWaiting: () => {},
+    };
     this.#byName.set(asked.name, conversation);
     life.add(() => {
       this.#forgetTicket(conversation);
@@ -207,17 +247,19 @@ class Conversations implements LocalChannels {
   find(asked: Asked): Found | undefined {
     // Its handler may be still at work.
     const ended = this.#endings.find(asked.name, asked.cursor);
-    if (ended) return this.#offer(ended, ended.received, undefined, asked.place);
+    if (ended) return this.#offer(ended, ended.received, undefined, asked);
     const conversation = this.#byName.get(asked.name);
     if (!conversation || (asked.cursor && asked.cursor.epoch !== conversation.epoch)) return undefined;
     return this.#resume(conversation, asked);
   }
 
-  take(ticket: string, { pathname, origin, own }: Place): ((port: Port) => boolean) | undefined {
+  take({ ticket, owner, place: shown }: Shown): ((port: Port) => boolean) | undefined {
+    const { pathname, origin, own } = shown;
     const given = this.#tickets.get(ticket);
     this.#tickets.delete(ticket);
     if (!given || given.expires < Date.now()) return undefined;
     const { place, conversation } = given;
+    if (owner !== undefined && owner !== given.owner) return undefined;
     // A browser sends no Origin with a GET to the page's own server, and always one with a handshake.
     if (place.pathname !== pathname || !(place.origin === origin || (place.origin === null && own))) return undefined;
     return (port) => (conversation ? this.#attach(conversation, port) : confirmClose(port));
@@ -237,23 +279,29 @@ class Conversations implements LocalChannels {
     );
   }
 
-  #resume(conversation: Conversation, { place, cursor }: Asked): Found {
+  #resume(conversation: Conversation, asked: Asked): Found {
+    const { cursor } = asked;
     const { dropped } = conversation.durable;
     if (cursor && cursor.seq < dropped) return { gap: { after: cursor.seq, first: dropped + 1 } };
     // The old socket may still deliver: the count is final only once it is detached.
     conversation.durable.detach();
     this.#wait(conversation);
     conversation.peerHas = cursor?.seq ?? 0;
-    return this.#offer(conversation, conversation.durable.received, conversation, place);
+    return this.#offer(conversation, conversation.durable.received, conversation, asked);
   }
 
   /** Without a conversation, one that is over: its client's close has arrived, and the confirmation may not have. */
-  #offer(of: Conversation | Ended, received: number, conversation: Conversation | undefined, place: Place): Found {
+  #offer(
+    of: Conversation | Ended,
+    received: number,
+    conversation: Conversation | undefined,
+    { name, ticket, place }: Asked,
+  ): Found {
     this.#forgetTicket(of);
-    const ticket = this.#newTicket();
     of.ticket = ticket;
-    this.#tickets.set(ticket, { conversation, place, expires: Date.now() + this.#context.limits.ticketLife });
-    return { epoch: of.epoch, ticket, received };
+    const expires = Date.now() + this.#context.limits.ticketLife;
+    this.#tickets.set(ticket, { conversation, owner: ownerIn(name), place, expires });
+    return { epoch: of.epoch, received, server: this.#server() };
   }
 
   #forgetTicket({ ticket }: Conversation | Ended): void {

@@ -7,7 +7,7 @@ export interface Ended {
   /** Frames that were received, and frames that were sent. */
   readonly received: number;
   readonly sent: number;
-  /** The last ticket that was given for it. */
+  /** The digest of the last ticket that was given for it. */
   ticket?: string;
 }
 

@@ -3,10 +3,10 @@ import type { Scope } from "@parlance/wire/scope";
 import { type Context, calledOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import type { HttpRequest } from "../http/request.js";
+import { conversationName } from "../identity.js";
 import type { ResumableChannels } from "./channels.js";
 import type { EventLog } from "./event-log.js";
 import { gapAnswer } from "./gap.js";
-import { conversationName } from "./key.js";
 import type { ResumableStreams } from "./streams.js";
 
 /**
@@ -19,7 +19,7 @@ export function resumeRequests(
   streams: ResumableStreams,
   channels: ResumableChannels,
 ) {
-  const { callbacks, contract, places, root } = context;
+  const { callbacks, contract, ownerOf, places, root } = context;
 
   /** Joining is a call as well: hooks may refuse it, and it takes a place. */
   async function join(
@@ -47,7 +47,7 @@ export function resumeRequests(
     const channel = method === "DELETE" && context.route("GET", pathname);
     if (channel && "channel" in channel) {
       const principal = await callbacks.authenticate(call, request);
-      if (await channels.cancel(conversationName(context, channel.channel, pathname, principal, key)))
+      if (await channels.cancel(conversationName(contract.name, channel.channel, pathname, ownerOf(principal), key)))
         return { status: 204, headers: {}, body: "" };
       throw new Refusal("there is no channel with this key", { status: 404 });
     }
@@ -63,7 +63,7 @@ export function resumeRequests(
       return gapAnswer(context, request, { after: cursor.seq }, "messages", found[0]!.name);
     const principal = await callbacks.authenticate(call, request);
     for (const { name: operation, path } of found) {
-      const name = conversationName(context, operation, pathname, principal, key);
+      const name = conversationName(contract.name, operation, pathname, ownerOf(principal), key);
       if (method === "DELETE") {
         if (await streams.cancel(name)) return { status: 204, headers: {}, body: "" };
         continue;

@@ -4,6 +4,7 @@ import { type Context, refusalOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import type { HttpRequest } from "../http/request.js";
 import { STREAM_HEADERS } from "../http/response.js";
+import { conversationName } from "../identity.js";
 import type { Called } from "../options.js";
 import type { Produce, StreamDelivery } from "../ports.js";
 import { cancelled, closing, gone } from "../reason.js";
@@ -11,7 +12,6 @@ import { BlockWriter } from "../stream/writer.js";
 import { beginsElsewhere } from "./elsewhere.js";
 import type { EventLog, EventWriter } from "./event-log.js";
 import { gapAnswer } from "./gap.js";
-import { conversationName } from "./key.js";
 import { pump } from "./pump.js";
 import { type Readers, readers } from "./readers.js";
 import { newRun, type RemoteStreams, type Run } from "./run.js";
@@ -42,7 +42,14 @@ export class ResumableStreams implements StreamDelivery {
   async deliver(called: Called, request: HttpRequest, call: Scope, produce: Produce): Promise<Answer> {
     const key = request.headers.get(RESUME);
     if (!isKey(key)) return this.#direct.deliver(called, request, call, produce);
-    const name = conversationName(this.#context, called.operation, request.url.pathname, called.principal, key);
+    const { contract, ownerOf } = this.#context;
+    const name = conversationName(
+      contract.name,
+      called.operation,
+      request.url.pathname,
+      ownerOf(called.principal),
+      key,
+    );
     const run = await this.#reserve(name, called);
     if (run) return this.#begin(run, call, produce);
     // Of two copies each may be the one that its caller reads, so the later one joins what the first has begun.

@@ -154,7 +154,7 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   /** Queues a message. A reader that is too far behind ends. */
   #put(encoded: Encoded, weight = encoded.data.length): void {
     if (this.#inbox.push(encoded, weight)) return;
-    const behind = `the reader of session ${this.#key} is more than ${this.#context.limits.maxBuffered} characters behind`;
+    const behind = `the reader of the session is more than ${this.#context.limits.maxBuffered} characters behind`;
     this.#inbox.end(new Refusal(behind, { status: 503 }));
     this.#admit();
   }

@@ -3,6 +3,7 @@ import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Context } from "../../src/call.js";
 import type { HttpRequest } from "../../src/http/request.js";
+import { conversationName } from "../../src/identity.js";
 import { lastCalls } from "../../src/last-calls.js";
 import { LIMITS, type Limits } from "../../src/limits.js";
 import type { Called } from "../../src/options.js";
@@ -49,6 +50,7 @@ function streams(limits: Partial<Limits> = {}, log: EventLog = memoryLog(), remo
       },
     },
     options: {},
+    ownerOf: (principal: unknown) => String(principal),
     limits: { ...LIMITS, grace: 1000, tombstoneLife: 200, heartbeat: 0, ...limits },
     root,
     places: { take },
@@ -106,7 +108,7 @@ function streams(limits: Partial<Limits> = {}, log: EventLog = memoryLog(), remo
     } as unknown as HttpRequest;
     return all.deliver({ operation: name, principal: "me" } as Called, request, call, produce);
   };
-  const nameOf = (key: string, operation = "send") => JSON.stringify(["p", operation, "/a", '"me"', key]);
+  const nameOf = (key: string, operation = "send") => conversationName("p", operation, "/a", "me", key);
   const stats = () => {
     const { streams, readers, timers } = root.stats();
     return { streams, readers, timers };

@@ -3,8 +3,8 @@ import { type App, apiKey, bearer, type Refusal, type ServeOptions, serve } from
 import { Scope } from "@parlance/wire/scope";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isLoopback, isOwn } from "../../src/http/origin.js";
-import { nameOf, places } from "../../src/places.js";
-import { conversationName } from "../../src/resume/key.js";
+import { ownersOf } from "../../src/identity.js";
+import { places } from "../../src/places.js";
 
 // Who may call, and how much: each rule with what it lets in and what it does not.
 
@@ -187,6 +187,7 @@ describe("a server", () => {
 
 describe("places", () => {
   const authenticate = () => "x";
+  const ownerOf = ownersOf({ authenticate });
   const scopes: Scope[] = [];
   const scope = (): Scope => {
     const made = Scope.open(() => {});
@@ -198,13 +199,13 @@ describe("places", () => {
   };
 
   test("are counted for each principal, streams up to the limit and readers up to twice as many, until their scope closes", () => {
-    const { take } = places({ authenticate }, 2);
+    const { take } = places({ authenticate }, 2, ownerOf);
     const takeOne = (principal: unknown, of: "stream" | "reader") => {
       const own = scope();
       take(principal, of, own);
       return own;
     };
-    for (const principal of ["a", { id: "a" }, { id: 1 }, 1, ["a"]]) {
+    for (const principal of ["a", { id: "a" }, { id: 1 }, 1, { sub: "a" }]) {
       const streams = [1, 2].map(() => takeOne(principal, "stream"));
       const readers = [1, 2, 3, 4].map(() => takeOne(principal, "reader"));
       expect(() => takeOne(principal, "stream")).toThrow(refused(429, /no more than 2 streams .*maxStreams/));
@@ -221,53 +222,15 @@ describe("places", () => {
   });
 
   test("a refused caller may try again in a second", () => {
-    const { take } = places({ authenticate }, 0);
+    const { take } = places({ authenticate }, 0, ownerOf);
     expect(() => take("a", "stream", scope())).toThrow(expect.objectContaining({ retryAfter: 1 }));
   });
 
   test("are not counted without authentication, nor for a scope that is closed", () => {
-    const open = places({}, 0);
+    const open = places({}, 0, ownerOf);
     for (const _ of [1, 2]) expect(() => open.take("a", "stream", scope())).not.toThrow();
     const over = scope();
     over.close();
-    expect(() => places({ authenticate }, 0).take("a", "stream", over)).not.toThrow();
+    expect(() => places({ authenticate }, 0, ownerOf).take("a", "stream", over)).not.toThrow();
   });
-});
-
-test.each<[principal: unknown, name: string]>([
-  ["a", '"a"'],
-  [1, "1"],
-  [true, "true"],
-  [Symbol.iterator, ""],
-  [{ id: "a", name: "b" }, '{"id":"a"}'],
-  [{ name: "b" }, '{"name":"b"}'],
-  [["a"], '["a"]'],
-])("the principal %j has the name %s, or the one that `identify` gives", (principal, name) => {
-  expect(nameOf({}, principal)).toBe(name);
-  expect(nameOf({ identify: () => "own" }, principal)).toBe("own");
-});
-
-test("a principal without a name of its own is a mistake, and so is a name that is no string", () => {
-  for (const principal of [{}, new Map([["id", 1]]), { id: () => 1 }])
-    expect(() => nameOf({}, principal)).toThrow("this principal has no `id`, and its JSON is empty");
-  for (const [wrong, said] of [
-    [1, "number"],
-    [undefined, "undefined"],
-    [Promise.reject(new Error("no")), "a promise"],
-  ])
-    expect(() => nameOf({ identify: () => wrong as never }, "a")).toThrow(
-      `identify must return a string at once, not ${said}`,
-    );
-});
-
-test("conversations have different names where anything of them differs", () => {
-  const name = (protocol: string, operation: string, path: string, principal: string, key: string) =>
-    conversationName({ contract: { name: protocol }, options: {} } as never, operation, path, principal, key);
-  const whole = ["p", "o", "/x", "a", "k"] as const;
-  const all = [
-    whole,
-    ...whole.map((_, i) => whole.map((part, j) => (i === j ? `${part}2` : part)) as never as typeof whole),
-  ];
-  expect(new Set(all.map((parts) => name(...parts))).size).toBe(6);
-  expect(name("p", 'o","/x', "/x", "a", "k")).not.toBe(name("p", "o", '/x","/x', "a", "k"));
 });
