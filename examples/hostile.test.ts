@@ -9,7 +9,7 @@ import { type CovenHandlers, coven } from "@parlance/protocols/coven";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { loco } from "@parlance/protocols/loco";
 import { type LoCoAppHandlers, locoApp } from "@parlance/protocols/loco-app";
-import { serve } from "@parlance/server";
+import { type App, serve } from "@parlance/server";
 import { expect, onTestFinished, test } from "vitest";
 import { talkAgentsmithy } from "./agentsmithy/client.js";
 import { talkAgentsmithy1_13 } from "./agentsmithy-1.13/client.js";

@@ -57,6 +57,13 @@ export interface MessageStream<M> extends AsyncIterable<M> {
 }
 
 /** How a channel ended. */
+export interface AskOptions<Answer> {
+  /** Withdraws the ask, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with each answer to a part of the ask, which stays open. */
+  readonly onPart?: ((answer: Answer) => void) | undefined;
+}
+
 export interface Closed {
   /** WebSocket close code (RFC 6455, section 7.4). */
   readonly code: number;
@@ -85,12 +92,12 @@ export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIter
    */
   sendAll(messages: Iterable<Out> | AsyncIterable<Out>): Promise<void>;
   /**
-   * Sends a message and returns its answer. Answers by order wait for the asks before them. The final answer is not iterated;
-   * a partial one is, and leaves the ask open. Rejects where `send` throws; never throws.
+   * Sends a message and returns its answer. Answers by order wait for the asks before them. The final answer is not iterated. A partial
+   * one leaves the ask open, and goes to `onPart`, or is iterated without it. Rejects where `send` throws; never throws.
    */
   ask<T extends keyof Asks & string>(
     message: Out & { readonly type: T },
-    options?: { readonly signal?: AbortSignal },
+    options?: AskOptions<Asks[T]>,
   ): Promise<Asks[T]>;
   /** Closes the channel and resolves when it is closed. @default 1000 */
   close(code?: number, reason?: string): Promise<void>;
@@ -110,7 +117,7 @@ export interface Session<Out, Asks = Record<never, never>> {
   send(message: Out): Promise<void>;
   ask<T extends keyof Asks & string>(
     message: Out & { readonly type: T },
-    options?: { readonly signal?: AbortSignal },
+    options?: AskOptions<Asks[T]>,
   ): Promise<Asks[T]>;
 }
 

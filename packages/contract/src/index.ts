@@ -1,4 +1,5 @@
 export type {
+  AskOptions,
   ByteStream,
   Bytes,
   Call,
@@ -23,7 +24,7 @@ export type {
 export type { Accepts, Check, CheckError, Checks, ContractValue, Examples, Reader, Reads } from "./model/check.js";
 export type { Auth, Contract, Retry } from "./model/contract.js";
 export type { ContractDocument, TranscriptLine } from "./model/document.js";
-export type { Exchange, Reply } from "./model/exchange.js";
+export type { Exchange, Reply, Whole } from "./model/exchange.js";
 export type { Fault, FaultPlaces } from "./model/fault.js";
 export type { Json, Pointer } from "./model/json.js";
 export type { Message, Shape, Side, Tag, TextPlaces } from "./model/message.js";

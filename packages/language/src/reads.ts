@@ -31,7 +31,7 @@ function writes({ channels, operations }: Contract, side: Side, name: string): b
 type Body = Record<string, unknown>;
 const isObject = (value: unknown): value is Body =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-const parts = (pointer: string) =>
+export const parts = (pointer: string) =>
   pointer
     .slice(1)
     .split("/")

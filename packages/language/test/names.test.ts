@@ -228,6 +228,16 @@ describe("An exchange", () => {
       { answers: [{ message: "over", echo: "why", partial: { why: [1], more: [2] } }] },
       [`${at}/answers/0/partial/more the answer over has no property more`],
     ],
+    [{ answers: [{ message: "over", whole: [{ when: { why: 1 }, same: { why: "/text/0" }, single: "/tone" }] }] }, []],
+    [
+      { answers: [{ message: "over", whole: [{}, { when: { wy: 1 }, same: { more: "/txt" }, single: "/ton" }] }] },
+      [
+        `${at}/answers/0/whole/1/when/wy the answer over has no property wy; did you mean "why"?`,
+        `${at}/answers/0/whole/1/same/more the answer over has no property more`,
+        `${at}/answers/0/whole/1/same/more the ask said has no property txt; did you mean "text"?`,
+        `${at}/answers/0/whole/1/single the ask said has no property ton; did you mean "tone"?`,
+      ],
+    ],
     [
       { answers: [{ operation: "tell" }] },
       [

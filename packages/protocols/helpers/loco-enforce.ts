@@ -24,8 +24,8 @@ export interface PolicyHooks {
 
 /** What a user has approved on one channel. */
 interface Approvals {
-  /** Open asks by id: what their approval lets run. */
-  readonly asked: Map<string, string>;
+  /** Open asks by id: what their approval lets run, and the one file that it is about. */
+  readonly asked: Map<string, { readonly key: string; readonly file?: unknown }>;
   /** What may run without asking again, once for each approval. */
   readonly granted: Map<string, number>;
   readonly running: Map<string, number>;
@@ -70,13 +70,13 @@ export function enforce(
     switch (message.type) {
       case "tool.request_approval":
         judge(call, message);
-        asked.set(message.request_id, keyOf(message));
+        asked.set(message.request_id, { key: keyOf(message), file: message.args.file_path });
         break;
       case "command.request_approval": {
         const decision = judge(call, message);
         const key = keyOf({ tool_name: "execute_command", args: { command: message.command } });
         if (message.requires_approval === false) demand(call, decision, key);
-        asked.set(message.command_id, key);
+        asked.set(message.command_id, { key });
         break;
       }
       case "patch.proposed": {
@@ -105,11 +105,13 @@ export function enforce(
     if (message.type === "client.file_changes") refuseOutside(message.changes, rootOf(call));
     if (message.type !== "client.approval_response") return;
     const { asked, granted } = approvalsOf(call);
-    const key = asked.get(message.request_id);
-    // A part of a change that is approved leaves the ask open.
-    if (key === undefined || message.scope === "file" || message.scope === "hunk") return;
+    const ask = asked.get(message.request_id);
+    if (!ask) return;
+    // An answer about another file leaves the ask open.
+    const isPart = message.scope === "file" || message.scope === "hunk";
+    if (isPart && ask.file !== undefined && ask.file !== message.file_path) return;
     asked.delete(message.request_id);
-    if (message.approved) put(granted, key);
+    if (message.approved) put(granted, ask.key);
   }
 
   return {

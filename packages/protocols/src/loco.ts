@@ -267,7 +267,7 @@ export interface ApprovalResponseMessage {
   request_id: string;
   /** `false` refuses. `true` for a command lets the server run it. */
   approved: boolean;
-  /** What the answer is for. An answer for a file or a hunk leaves the request open. */
+  /** What the answer is for. An answer for a file or a hunk settles a request that has only that part, and leaves another open. */
   scope: "all" | "file" | "hunk";
   /**
    * Path of the file, relative to the workspace's root. Required where `scope` is `file` or `hunk`.
@@ -1358,7 +1358,14 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
       ask: "tool.request_approval",
       by: "server",
       key: "request_id",
-      answers: [{ message: "client.approval_response", key: "request_id", partial: { scope: ["file", "hunk"] } }],
+      answers: [
+        {
+          message: "client.approval_response",
+          key: "request_id",
+          partial: { scope: ["file", "hunk"] },
+          whole: [{ same: { file_path: "/args/file_path" } }],
+        },
+      ],
     },
     {
       ask: "command.request_approval",
@@ -1366,7 +1373,7 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
       key: "command_id",
       answers: [
         { message: "client.command_result", key: "command_id" },
-        { message: "client.approval_response", key: "request_id", partial: { scope: ["file", "hunk"] } },
+        { message: "client.approval_response", key: "request_id" },
       ],
     },
     {
@@ -1375,7 +1382,15 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
       key: "patch_id",
       answers: [
         { message: "client.patch_apply_result", key: "patch_id" },
-        { message: "client.approval_response", key: "request_id", partial: { scope: ["file", "hunk"] } },
+        {
+          message: "client.approval_response",
+          key: "request_id",
+          partial: { scope: ["file", "hunk"] },
+          whole: [
+            { when: { scope: "file" }, same: { file_path: "/file_path" } },
+            { when: { scope: "hunk" }, same: { file_path: "/file_path" }, single: "/hunks" },
+          ],
+        },
       ],
     },
   ],

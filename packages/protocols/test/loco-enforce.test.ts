@@ -45,8 +45,18 @@ const asking = (tool_name: string, args: Record<string, unknown>): Message => ({
   risk_level: "low",
 });
 
+interface Approval {
+  readonly approve: boolean;
+  readonly scope: "all" | "file" | "hunk";
+  readonly file_path: string;
+}
+
 /** What an agent's handler sends under a policy: the code of what is refused, or that it was sent. */
-async function sends(policy: WorkspacePolicy, messages: readonly Message[], approve = true): Promise<string[]> {
+async function sends(
+  policy: WorkspacePolicy,
+  messages: readonly Message[],
+  { approve = true, scope = "all", file_path = "a" } = {} as Partial<Approval>,
+): Promise<string[]> {
   const outcomes: string[] = [];
   const handlers = {
     async stream(_, channel) {
@@ -80,7 +90,7 @@ async function sends(policy: WorkspacePolicy, messages: readonly Message[], appr
           ? message.command_id
           : undefined;
     if (request_id !== undefined)
-      session.send({ type: "client.approval_response", request_id, approved: approve, scope: "all" });
+      session.send({ type: "client.approval_response", request_id, approved: approve, scope, file_path });
   }
   expect(received).toBe(outcomes.filter((outcome) => outcome === "sent").length);
   return outcomes;
@@ -160,7 +170,65 @@ describe("A policy is enforced on what the agent sends", () => {
   });
 
   it("what the user has refused does not run", async () => {
-    expect(await sends(runner, [command("make"), tool("execute_command", make)], false)).toEqual(["sent", no]);
+    expect(await sends(runner, [command("make"), tool("execute_command", make)], { approve: false })).toEqual([
+      "sent",
+      no,
+    ]);
+  });
+
+  it.each<[string, WorkspacePolicy, Message[], Partial<Approval>]>([
+    [
+      "the file of a tool",
+      {},
+      [asking("write_file", { file_path: "a" }), tool("write_file", { file_path: "a" })],
+      { scope: "file" },
+    ],
+    [
+      "its hunk",
+      {},
+      [asking("write_file", { file_path: "a" }), tool("write_file", { file_path: "a" })],
+      { scope: "hunk" },
+    ],
+    ["a command, whatever the scope", runner, [command("make"), tool("execute_command", make)], { scope: "file" }],
+  ])("an approval of %s lets it run, and a refusal does not", async (_, policy, messages, approval) => {
+    expect(await sends(policy, messages, approval)).toEqual(["sent", "sent"]);
+    expect(await sends(policy, messages, { ...approval, approve: false })).toEqual(["sent", no]);
+  });
+
+  it("an approval of another file than the tool's lets nothing run", async () => {
+    const sent: string[] = [];
+    const app = serve(
+      loco,
+      {
+        async stream(_: unknown, channel: Parameters<LoCoHandlers["stream"]>[1]) {
+          channel.send(hello);
+          channel.send(asking("write_file", { file_path: "a" }));
+          for await (const message of channel) {
+            if (message.type !== "client.approval_response") continue;
+            try {
+              channel.send(tool("write_file", { file_path: "a" }));
+              sent.push(message.file_path!);
+            } catch (error) {
+              sent.push((error as { code: string }).code);
+              channel.send({ type: "assistant.token", token: "no" });
+            }
+          }
+        },
+      } as Partial<LoCoHandlers> as LoCoHandlers,
+      { authenticate: () => "me", hooks: enforce({}) },
+    );
+    const session = await connect(loco, { fetch: app.fetch, webSocket: app.webSocket, token: "t" }).stream(
+      { session_id: "s" },
+      { open: { client_info: { name: "", version: "", capabilities: [] } } },
+    );
+    const approve = (file_path: string) =>
+      session.send({ type: "client.approval_response", request_id: "r", approved: true, scope: "file", file_path });
+    approve("b");
+    for await (const message of session) {
+      if (message.type === "assistant.token") approve("a");
+      if (message.type === "tool.execute") await session.close();
+    }
+    expect(sent).toEqual([no, "a"]);
   });
 });
 

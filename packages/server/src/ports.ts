@@ -1,4 +1,4 @@
-import type { Session } from "@parlance/contract";
+import type { AskOptions, Session } from "@parlance/contract";
 import type { AnyMessage, Faulted, Port } from "@parlance/wire";
 import type { Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
@@ -65,7 +65,7 @@ export interface Sent {
 export interface Subscriber {
   /** Returns a promise when no more should be sent until it settles: there is room, or the reader is gone. */
   send(sent: Sent): Promise<unknown> | undefined;
-  ask?(message: AnyMessage, options?: { readonly signal?: AbortSignal }): Promise<AnyMessage>;
+  ask?(message: AnyMessage, options?: AskOptions<AnyMessage>): Promise<AnyMessage>;
   /** Ends the subscription: the session is over, or has lost messages for this reader. */
   end(error?: unknown): void;
 }

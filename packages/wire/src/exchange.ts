@@ -1,6 +1,7 @@
-import type { Contract, Exchange, Reply, Side } from "@parlance/contract";
+import type { Contract, Exchange, Reply, Side, Whole } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import { type JsonObject, matches } from "./json.js";
+import { get, parts } from "./pointer.js";
 
 /** An ask that waits for its answer. */
 export interface Waiting {
@@ -10,6 +11,8 @@ export interface Waiting {
   readonly key: unknown;
   /** Called with the answer that settles it. */
   readonly settle?: ((answer: AnyMessage) => void) | undefined;
+  /** Called with the answer to a part of it. */
+  readonly part?: ((answer: AnyMessage) => void) | undefined;
   /** Called when no answer can arrive any more. */
   readonly fail?: ((error: unknown) => void) | undefined;
 }
@@ -81,7 +84,7 @@ export class OpenAsks {
   }
 
   /** Records an ask. Returns undefined for a message that is not an ask. */
-  open(message: AnyMessage, on?: Pick<Waiting, "settle" | "fail">): Waiting | undefined {
+  open(message: AnyMessage, on?: Pick<Waiting, "settle" | "part" | "fail">): Waiting | undefined {
     const exchange = this.exchangeOf(message);
     if (!exchange) return undefined;
     const key = exchange.key === undefined ? undefined : (message as AnyMessage & JsonObject)[exchange.key];
@@ -133,7 +136,10 @@ export class OpenAsks {
     }
     const chosen = keyed ?? (able.length > 0 ? byOrder(able, fields) : undefined);
     if (!chosen) return undefined;
-    const partial = chosen.way.partial.some(([property, values]) => values.includes(fields[property]));
+    const { partial: about, how } = chosen.way;
+    const partial =
+      about.some(([property, values]) => values.includes(fields[property])) &&
+      !how.whole?.some((whole) => isWhole(whole, fields, chosen.ask.message));
     return { ask: chosen.ask, partial };
   }
 
@@ -152,6 +158,17 @@ export class OpenAsks {
   list(): readonly Waiting[] {
     return [...(this.#open ?? [])];
   }
+}
+
+/** Whether an answer to a part is about all that was asked. */
+function isWhole({ when = {}, same = {}, single }: Whole, answer: JsonObject, ask: AnyMessage): boolean {
+  if (!matches(answer, when)) return false;
+  const items = single === undefined ? undefined : get(ask, parts(single));
+  if (Array.isArray(items) && items.length > 1) return false;
+  return Object.entries(same).every(([property, pointer]) => {
+    const asked = get(ask, parts(pointer));
+    return asked === undefined || asked === answer[property];
+  });
 }
 
 /**

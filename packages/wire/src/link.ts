@@ -1,4 +1,4 @@
-import type { Channel, Closed, Side } from "@parlance/contract";
+import type { AskOptions, Channel, Closed, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import type { Busy } from "./busy.js";
 import { disconnected, misuse, Violation } from "./errors.js";
@@ -139,6 +139,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     if (onMessage?.(message, peer) === false) return;
     const answered = mine.answer(message);
     if (answered && !answered.partial && answered.ask.settle) return answered.ask.settle(message);
+    if (answered?.partial && answered.ask.part) return answered.ask.part(message);
     const refusal = busy?.received(message);
     if (refusal) return say(refusal);
     if (inbox.push(message, text.length)) return;
@@ -203,7 +204,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     return () => senders.delete(stop);
   }
 
-  function ask(message: AnyMessage, { signal }: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
+  function ask(message: AnyMessage, { signal, onPart }: AskOptions<AnyMessage> = {}): Promise<AnyMessage> {
     // A caller in JavaScript may pass no message.
     const exchange = message && mine.exchangeOf(message);
     if (!exchange) return Promise.reject(misuse(`${contract.name}: ${message?.type} asks nothing; send it`));
@@ -213,7 +214,8 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
       new Promise<AnyMessage>((settle, fail) => {
         signal?.throwIfAborted();
         say(message);
-        waiting = mine.open(message, { settle, fail });
+        const part = onPart && ((answer: AnyMessage) => notify(onPart, answer, abort));
+        waiting = mine.open(message, { settle, fail, part });
         // The port failed while it sent.
         if (inbox.ended) fail(over);
       });

@@ -1,4 +1,4 @@
-import type { Contract, Exchange, Side } from "@parlance/contract";
+import type { Contract, Exchange, Side, Whole } from "@parlance/contract";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { loco } from "@parlance/protocols/loco";
@@ -33,10 +33,24 @@ function findPlainly(asks: readonly Ask[], reply: Fields): { message: AnyMessage
     refused[1] ??
     able[0];
   if (!chosen) return undefined;
-  const partial = Object.entries(chosen.how.partial ?? {}).some(([key, values]) =>
+  const { message } = chosen.ask;
+  const about = Object.entries(chosen.how.partial ?? {}).some(([key, values]) =>
     values.some((value) => value === reply[key]),
   );
-  return { message: chosen.ask.message, partial };
+  return { message, partial: about && !chosen.how.whole?.some((whole) => isWhole(whole, reply, message)) };
+}
+
+function isWhole({ when = {}, same = {}, single }: Whole, reply: Fields, ask: Fields): boolean {
+  const at = (pointer: string) =>
+    pointer
+      .split("/")
+      .slice(1)
+      .reduce<unknown>((value, step) => Object(value)[step], ask);
+  return (
+    Object.entries(when).every(([key, value]) => reply[key] === value) &&
+    Object.entries(same).every(([key, pointer]) => at(pointer) === undefined || at(pointer) === reply[key]) &&
+    !(single !== undefined && Array.isArray(at(single)) && (at(single) as unknown[]).length > 1)
+  );
 }
 
 const contracts = [based, emacsAgent, loco] as readonly AnyContract[];
@@ -53,14 +67,19 @@ function messages(contract: Contract, side: Side, answers: boolean): fc.Arbitrar
     answers
       ? exchange.answers.map((how) => ({
           type: how.message ?? how.operation!,
-          fields: [how.key ?? exchange.key, how.echo, ...Object.keys(how.partial ?? {})],
+          fields: [
+            how.key ?? exchange.key,
+            how.echo,
+            ...Object.keys(how.partial ?? {}),
+            ...(how.whole ?? []).flatMap(({ same = {} }) => Object.keys(same)),
+          ],
           values: [...Object.values(how.partial ?? {}).flat(), ...exchanges.map(({ ask }) => ask)],
         }))
       : [
           {
             type: exchange.ask,
-            fields: [exchange.key, ...Object.keys(exchange.when ?? {})],
-            values: Object.values(exchange.when ?? {}),
+            fields: [exchange.key, ...Object.keys(exchange.when ?? {}), ...named(exchange)],
+            values: [...Object.values(exchange.when ?? {}), { file_path: "a" }, { file_path: "b" }, ["a"], ["a", "b"]],
           },
         ],
   );
@@ -75,6 +94,14 @@ function messages(contract: Contract, side: Side, answers: boolean): fc.Arbitrar
         type,
       })),
   );
+}
+
+/** The ask's properties by which its answers may be whole. */
+function named({ answers }: Exchange): string[] {
+  const pointers = answers.flatMap(({ whole = [] }) =>
+    whole.flatMap(({ same = {}, single }) => [...Object.values(same), ...(single === undefined ? [] : [single])]),
+  );
+  return [...new Set(pointers.map((pointer) => pointer.split("/")[1]!))];
 }
 
 describe.each(cases)("The open asks of %s, by the %s", (_, side, contract) => {

@@ -1,6 +1,7 @@
-import type { Exchange } from "@parlance/contract";
+import type { Exchange, Reply } from "@parlance/contract";
 import type { Finding } from "../finding.js";
 import { didYouMean } from "../nearest.js";
+import { parts } from "../reads.js";
 import { carries } from "./names.js";
 import { inContract, inputNames, list, membersOf, type Subject, said } from "./subject.js";
 
@@ -86,14 +87,43 @@ function* one(exchange: Exchange, at: string, subject: Subject): Generator<Findi
         reply.key ? `${here}/key` : here,
         `the answer ${answer} has no property ${key}, the key of this exchange${didYouMean(key!, properties)}`,
       );
-    for (const name of [...Object.keys(reply.partial ?? {}), ...(reply.echo === undefined ? [] : [reply.echo])])
+    for (const [name, place] of named(reply))
       if (!properties.includes(name))
         yield inContract(
           "exchange",
-          reply.echo === name ? `${here}/echo` : `${here}/partial/${name}`,
+          `${here}/${place}`,
           `the answer ${answer} has no property ${name}${didYouMean(name, properties)}`,
         );
+    for (const [pointer, place] of pointed(reply)) {
+      const [step = ""] = parts(pointer);
+      if (ask && !ask.includes(step))
+        yield inContract(
+          "exchange",
+          `${here}/${place}`,
+          `the ask ${exchange.ask} has no property ${step}${didYouMean(step, ask)}`,
+        );
+    }
   }
+}
+
+/** The answer's properties that a reply names, each with its place in the reply. */
+function named({ partial = {}, echo, whole = [] }: Reply): [name: string, place: string][] {
+  return [
+    ...Object.keys(partial).map((name): [string, string] => [name, `partial/${name}`]),
+    ...whole.flatMap(({ when = {}, same = {} }, index) => [
+      ...Object.keys(when).map((name): [string, string] => [name, `whole/${index}/when/${name}`]),
+      ...Object.keys(same).map((name): [string, string] => [name, `whole/${index}/same/${name}`]),
+    ]),
+    ...(echo === undefined ? [] : [[echo, "echo"] as [string, string]]),
+  ];
+}
+
+/** The JSON Pointers into the ask, each with its place in the reply. */
+function pointed({ whole = [] }: Reply): [pointer: string, place: string][] {
+  return whole.flatMap(({ same = {}, single }, index) => [
+    ...Object.entries(same).map(([name, pointer]): [string, string] => [pointer, `whole/${index}/same/${name}`]),
+    ...(single === undefined ? [] : [[single, `whole/${index}/single`] as [string, string]]),
+  ]);
 }
 
 function propertiesOf(subject: Subject, message: string): string[] | undefined {

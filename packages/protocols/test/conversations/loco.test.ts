@@ -4,6 +4,7 @@ import {
   type LoCoHandlers,
   loco,
   type StreamClientMessage,
+  type StreamServerAsks,
   type StreamServerMessage,
 } from "@parlance/protocols/loco";
 import { Refusal, serve } from "@parlance/server";
@@ -51,6 +52,11 @@ const command = (command_id: string) =>
 const applied_hash = `sha256:${"0".repeat(64)}`;
 const known = { rationale: "", acceptance_criteria: [], requires_approval: true, hunks: [] };
 const patch = (patch_id: string) => ({ type: "patch.proposed" as const, patch_id, file_path: "a", diff: "", ...known });
+const tool: Asked = { ...approval("x"), args: { file_path: "src/login.ts", reason: "Apply security fix" } };
+const hunk = { old_start: 1, old_lines: 1, new_start: 1, new_lines: 1, content: "" };
+const hunks = (count: number): Asked => ({ ...patch("x"), hunks: Array.from({ length: count }, () => hunk) });
+type Asked = StreamServerMessage & { type: keyof StreamServerAsks };
+type Answer = { readonly scope: "file" | "hunk"; readonly file_path: string };
 const response = (request_id: string, approved: boolean, scope: "all" | "file" | "hunk" = "all") =>
   ({ type: "client.approval_response", request_id, approved, scope, file_path: "a" }) as const;
 
@@ -181,31 +187,109 @@ overEachCarrier("loco", (carrier) => {
     await channel.close();
   });
 
-  it.each(["file", "hunk"] as const)(
-    "an answer for one %s settles that part and leaves the ask open",
-    async (scope) => {
-      const heard: StreamClientMessage[] = [];
-      const result = deferred<unknown>();
+  it.each<[what: string, ask: Asked, Answer]>([
+    ["the file of a tool", tool, { scope: "file", file_path: "src/login.ts" }],
+    ["a hunk of a tool's file", tool, { scope: "hunk", file_path: "src/login.ts" }],
+    ["a file, to a tool that names none", approval("x"), { scope: "file", file_path: "a" }],
+    ["a file, to a command", command("x"), { scope: "file", file_path: "a" }],
+    ["a patch's file", hunks(2), { scope: "file", file_path: "a" }],
+    ["a patch's only hunk", hunks(1), { scope: "hunk", file_path: "a" }],
+    ["a hunk, to a patch that lists none", hunks(0), { scope: "hunk", file_path: "a" }],
+  ])("an answer for %s settles the ask, approved or not", async (_, ask, answer) => {
+    for (const approved of [true, false]) {
+      const settled = deferred<unknown>();
       const { client } = await hold(
         carrier,
         loco,
         serving(async (_, channel) => {
           channel.send(hello);
-          channel.ask(patch("p")).then(result.resolve);
-          for await (const message of channel) heard.push(message);
+          channel.ask(ask as Asked & { type: "patch.proposed" }).then(settled.resolve);
+          for await (const _ of channel);
         }),
         options,
       );
-      const channel = await client.stream(input, { open });
-      const parts = [response("p", true, scope), response("p", false, scope)];
-      for (const part of parts) channel.send(part);
-      channel.send(response("p", true, "all"));
-      channel.send(response("nobody's", true));
-      expect(await result.promise).toEqual(response("p", true, "all"));
-      await channel.close();
-      expect(heard.slice(1)).toEqual([...parts, response("nobody's", true)]);
-    },
-  );
+      await using channel = await client.stream(input, { open });
+      const said = { type: "client.approval_response", request_id: "x", approved, ...answer } as const;
+      channel.send(said);
+      expect(await settled.promise).toEqual(said);
+    }
+  });
+
+  it.each<[what: string, ask: Asked, Answer]>([
+    ["another file than a tool's", tool, { scope: "file", file_path: "src/other.ts" }],
+    ["a hunk of another file than a tool's", tool, { scope: "hunk", file_path: "src/other.ts" }],
+    ["another file than a patch's", hunks(1), { scope: "file", file_path: "b" }],
+    ["a hunk of another file than a patch's", hunks(1), { scope: "hunk", file_path: "b" }],
+    ["one of a patch's hunks", hunks(2), { scope: "hunk", file_path: "a" }],
+  ])("an answer for %s leaves the ask open, and is handed to whoever asks", async (_, ask, answer) => {
+    const heard: StreamClientMessage[] = [];
+    const handed: unknown[] = [];
+    const settled = deferred<unknown>();
+    const { client } = await hold(
+      carrier,
+      loco,
+      serving(async (_, channel) => {
+        channel.send(hello);
+        const onPart = (part: unknown) => void handed.push(part);
+        channel.ask(ask as Asked & { type: "patch.proposed" }, { onPart }).then(settled.resolve);
+        for await (const message of channel) heard.push(message);
+      }),
+      options,
+    );
+    const channel = await client.stream(input, { open });
+    const parts = [true, false].map(
+      (approved) => ({ type: "client.approval_response", request_id: "x", approved, ...answer }) as const,
+    );
+    for (const part of parts) channel.send(part);
+    channel.send(response("x", true));
+    channel.send(response("nobody's", true));
+    expect(await settled.promise).toEqual(response("x", true));
+    await channel.close();
+    expect(handed).toEqual(parts);
+    expect(heard.slice(1)).toEqual([response("nobody's", true)]);
+  });
+
+  it("an answer for a part is read from the channel by a server that asks without `onPart`", async () => {
+    const heard: StreamClientMessage[] = [];
+    const { client } = await hold(
+      carrier,
+      loco,
+      serving(async (_, channel) => {
+        channel.send(hello);
+        channel.ask(hunks(2)).catch(() => {});
+        for await (const message of channel) heard.push(message);
+      }),
+      options,
+    );
+    const channel = await client.stream(input, { open });
+    channel.send(response("x", true, "hunk"));
+    await channel.close();
+    expect(heard.slice(1)).toEqual([response("x", true, "hunk")]);
+  });
+
+  it("an `onPart` that throws fails its ask, and the channel goes on", async () => {
+    const failed = deferred<unknown>();
+    const over = deferred();
+    const { client } = await hold(
+      carrier,
+      loco,
+      serving(async (_, channel) => {
+        channel.send(hello);
+        const onPart = () => {
+          throw new Error("not a hunk of mine");
+        };
+        channel.ask(hunks(2), { onPart }).catch(failed.resolve);
+        for await (const message of channel) if (message.type === "client.cancel") break;
+        over.resolve();
+      }),
+      options,
+    );
+    await using channel = await client.stream(input, { open });
+    channel.send(response("x", true, "hunk"));
+    expect(await failed.promise).toMatchObject({ message: "not a hunk of mine" });
+    channel.send({ type: "client.cancel" });
+    await over.promise;
+  });
 
   it("another handler speaks on the session's channel, and asks", async () => {
     const asked = deferred<unknown>();

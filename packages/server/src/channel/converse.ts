@@ -89,11 +89,11 @@ function endOf(reason: unknown): How {
 /** Wraps a channel for its handler: an unanswered ask ends after `askWithin`. */
 function limited({ contract, limits, root }: Context, channel: AnyChannel): AnyChannel {
   const limit = limits.askWithin || Number.POSITIVE_INFINITY;
-  const ask: AnyChannel["ask"] = (message, { signal } = {}) =>
+  const ask: AnyChannel["ask"] = (message, { signal, onPart } = {}) =>
     // Under the root, because a channel that ends rejects its asks with its own error.
     within(root, limit, `${contract.name}: the answer to ${message?.type}`, (attempt) => {
       if (signal) attempt.onAbort(signal, () => attempt.close(signal.reason));
-      return channel.ask(message, { signal: attempt.signal });
+      return channel.ask(message, { signal: attempt.signal, onPart });
     });
   return { ...channel, ask };
 }

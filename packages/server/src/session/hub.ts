@@ -78,11 +78,11 @@ export function closeIfIdle({ scope, subscribers, attending, unconfirmed, asks, 
 }
 
 /** Puts an ask to every channel; the first answer of any of them counts. */
-export function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settle, fail }: Settling): void {
+export function askChannels(hub: Hub, message: AnyMessage, scope: Scope, { settle, fail, part }: Settling): void {
   const put = (subscriber: Subscriber): void => {
     // A channel that closes leaves the ask open for the next one.
     const failed = (error: unknown) => !(error instanceof Disconnected) && fail(error);
-    subscriber.ask?.(message, { signal: scope.signal }).then(settle, failed);
+    subscriber.ask?.(message, { signal: scope.signal, onPart: part }).then(settle, failed);
   };
   hub.put.add(put);
   scope.add(() => hub.put.delete(put));
@@ -111,4 +111,5 @@ const NONE: readonly Promise<unknown>[] = [];
 export interface Settling {
   readonly settle: (answer: AnyMessage) => void;
   readonly fail: (error: unknown) => void;
+  readonly part: ((answer: AnyMessage) => void) | undefined;
 }

@@ -1,3 +1,4 @@
+import type { AskOptions } from "@parlance/contract";
 import { type AnyContract, type AnyMessage, Disconnected, misuse, Refusal } from "@parlance/wire";
 import { type Answered, OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
@@ -112,7 +113,8 @@ export class LocalSessions implements SessionStore {
   settle(key: string, reply: AnyMessage): void {
     const answered = this.#hubs.get(key)?.asks.answer(reply);
     if (!answered) throw new Refusal(SETTLED, { status: 409 });
-    if (!answered.partial) answered.ask.settle?.(reply);
+    if (answered.partial) answered.ask.part?.(reply);
+    else answered.ask.settle?.(reply);
   }
 
   /** What no reader has confirmed. */
@@ -179,7 +181,7 @@ export class LocalSessions implements SessionStore {
     }
   }
 
-  #ask(key: string, message: AnyMessage, options: { readonly signal?: AbortSignal } = {}): Promise<AnyMessage> {
+  #ask(key: string, message: AnyMessage, options: AskOptions<AnyMessage> = {}): Promise<AnyMessage> {
     return new Promise<AnyMessage>((resolve, reject) => {
       options.signal?.throwIfAborted();
       this.check(message);
@@ -205,8 +207,9 @@ export class LocalSessions implements SessionStore {
       const { signal } = options;
       if (signal) scope.onAbort(signal, () => fail(signal.reason));
       try {
-        if (this.#isAnsweredByOperation(message)) this.#askReaders(key, hub, message, scope, { settle, fail });
-        else askChannels(hub, message, scope, { settle, fail });
+        const on = { settle, fail, part: options.onPart };
+        if (this.#isAnsweredByOperation(message)) this.#askReaders(key, hub, message, scope, on);
+        else askChannels(hub, message, scope, on);
       } catch (error) {
         fail(error);
       }

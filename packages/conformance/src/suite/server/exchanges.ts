@@ -1,4 +1,5 @@
 import type { Exchange } from "@parlance/contract";
+import { OpenAsks } from "@parlance/wire/link";
 import { alike } from "../alike.js";
 import { meet, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
@@ -61,11 +62,17 @@ function keyed(
       ? found
       : kit.said(name, "client", reply.message!).find((one) => !values!.includes(one.value[field]!))?.value;
   if (!full) return undefined;
-  return {
-    ask: { ...example, ...when, [key]: value },
-    answer: { ...full, [own]: value },
-    ...(field !== undefined && { partial: { ...full, [field]: values![0]!, [own]: value } }),
-  };
+  const asked = { ...example, ...when, [key]: value };
+  const answer = { ...full, [own]: value };
+  if (field === undefined) return { ask: asked, answer };
+  // A part of something else: where the ask has only one part, the answer about that one is whole.
+  const other = (reply.whole ?? [])
+    .flatMap(({ same = {} }) => Object.keys(same))
+    .map((of) => [of, "conformance/other"]);
+  const partial = { ...answer, [field]: values![0]!, ...Object.fromEntries(other) };
+  const asks = new OpenAsks(kit.contract, "server");
+  asks.open({ ...asked, type: ask });
+  return { ask: asked, answer, ...(asks.find({ ...partial, type: reply.message! })?.partial && { partial }) };
 }
 
 function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): ServerCase[] {
