@@ -41,20 +41,10 @@ const leaveOut = (left) => ({
   },
 });
 
-const edits = (entry, what, limit, names) => ({
+const edits = (what, limit, names, entry = "index") => ({
   name: `edits, ${what}`,
   path: `packages/edits/dist/${entry}.js`,
   ...(names && { import: names }),
-  limit,
-  gzip: true,
-});
-
-const loosely = (what, limit, names) => ({
-  name: `edits, ${what}`,
-  import: {
-    "packages/edits/dist/unified.js": "{ parsePatch, applyPatch, formatPatch }",
-    "packages/edits/dist/loose.js": names,
-  },
   limit,
   gzip: true,
 });
@@ -69,12 +59,11 @@ export default [
   client("fold-gateway", "with resume", "13.26 kB", resumed.streams),
   client("based", "with resume", "17.23 kB", resumed.channelsAlone),
   client("loco", "with resume", "20.4 kB", resumed.channels),
-  edits("index", "whole", "54.6 kB"),
-  edits("unified", "unified diffs", "13.5 kB", "{ parsePatch, applyPatch, formatPatch }"),
-  edits("unified", "unified diffs, applied strictly", "10.9 kB", "{ parsePatch, applyStrictly, formatPatch }"),
-  loosely("unified diffs, with repairs", "16.0 kB", "{ repairs }"),
-  loosely("unified diffs, with repairs and all rungs", "26.5 kB", "{ repairs, rungs }"),
-  edits("stream", "stream of all formats", "26.8 kB", "{ readEdits }"),
-  edits("merge", "merge", "6.6 kB"),
-  edits("lsp", "lsp", "23.5 kB"),
+  edits("whole", "54.6 kB"),
+  edits("unified diffs", "12 kB", "{ parsePatch, applyStrictly, formatPatch }"),
+  edits("a tool call", "22 kB", "{ parseStrReplace, applyPatch }"),
+  edits("a model's answer", "38 kB", "{ parseEdits, applyPatch, explainConflict }"),
+  edits("a stream", "26.8 kB", "{ readEdits }"),
+  edits("merge", "6.6 kB", "{ merge3, mergePatches }"),
+  edits("editor", "23.5 kB", undefined, "editor"),
 ];

@@ -23,10 +23,8 @@ type Case = (typeof cases)[number];
 const anywhere = `
 import { connect } from "@parlance/client";
 import type { Contract } from "@parlance/contract";
-import { applyPatch } from "@parlance/edits";
-import { parsePatch } from "@parlance/edits/unified";
-import { toTextEdits } from "@parlance/edits/lsp";
-import { parseSearchReplace } from "@parlance/edits/formats/search-replace";
+import { applyPatch, parsePatch } from "@parlance/edits";
+import { toTextEdits } from "@parlance/edits/editor";
 import { compat } from "@parlance/language/compat";
 import { mapSchema } from "@parlance/language/schema";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
@@ -51,7 +49,7 @@ const app = serve(foldGateway, {
 const text: Promise<string> = connect(foldGateway, { fetch: app.fetch }).send({ content: "hello" }).text();
 // @ts-expect-error content is missing
 connect(foldGateway).send({});
-export { applyPatch, compat, contract, diffs, link, loco, mapSchema, memoryLog, memoryPubSub, parsePatch, parseSearchReplace, text, toTextEdits, wire };
+export { applyPatch, compat, contract, diffs, link, loco, mapSchema, memoryLog, memoryPubSub, parsePatch, text, toTextEdits, wire };
 `;
 const onNode = `
 import { webSocket } from "@parlance/client/node";

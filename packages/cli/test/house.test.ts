@@ -52,8 +52,7 @@ const anywhere = [
   "store-redis/src/index.ts",
   "conformance/src/index.ts",
   "edits/src/index.ts",
-  ...["unified", "stream", "merge", "lsp"].map((entry) => `edits/src/${entry}.ts`),
-  ...filesIn("packages/edits/src/formats").map((file) => file.replace("packages/", "")),
+  "edits/src/editor.ts",
   ...filesIn("packages/protocols/src")
     .filter((file) => !/\.(accepts|examples|validators)\.ts$/.test(file))
     .map((file) => file.replace("packages/", "")),

@@ -12,14 +12,13 @@ const figures: readonly (readonly [path: string, words: RegExp, limit: string])[
   ["packages/client/README.md", /a page loads ([\d.]+) kB/, "client + fold-gateway, at once"],
   ["packages/client/README.md", /([\d.]+) kB when it streams/, "client + fold-gateway, in all (with streams)"],
   ["packages/client/README.md", /with both it is ([\d.]+) kB/, "client + fold-gateway, with resume"],
-  ["packages/edits/README.md", /the whole ([\d.]+) kB/, "edits, whole"],
-  ["packages/edits/README.md", /`\/unified` ([\d.]+) kB/, "edits, unified diffs"],
-  ["packages/edits/README.md", /([\d.]+) kB with `applyStrictly`/, "edits, unified diffs, applied strictly"],
-  ["packages/edits/README.md", /([\d.]+) kB with `repairs`/, "edits, unified diffs, with repairs"],
-  ["packages/edits/README.md", /([\d.]+) kB with `rungs` too/, "edits, unified diffs, with repairs and all rungs"],
-  ["packages/edits/README.md", /`readEdits` ([\d.]+) kB/, "edits, stream of all formats"],
-  ["packages/edits/README.md", /`\/merge` ([\d.]+) kB/, "edits, merge"],
-  ["packages/edits/README.md", /`\/lsp` ([\d.]+) kB/, "edits, lsp"],
+  ["packages/edits/README.md", /for unified diffs alone \| ([\d.]+) \|/, "edits, unified diffs"],
+  ["packages/edits/README.md", /for tool calls \| ([\d.]+) \|/, "edits, a tool call"],
+  ["packages/edits/README.md", /for a model's answer \| ([\d.]+) \|/, "edits, a model's answer"],
+  ["packages/edits/README.md", /for a stream \| ([\d.]+) \|/, "edits, a stream"],
+  ["packages/edits/README.md", /`mergePatches` \| ([\d.]+) \|/, "edits, merge"],
+  ["packages/edits/README.md", /everything of `\/editor` \| ([\d.]+) \|/, "edits, editor"],
+  ["packages/edits/README.md", /everything of the root entry \| ([\d.]+) \|/, "edits, whole"],
 ];
 
 test.each(figures)("%s names the size of %s as .size-limit.js limits it: %s", (path, words, name) => {

@@ -3,19 +3,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { anchored, repairs } from "../src/loose.js";
+import { anchored } from "../src/match/anchored.js";
 import { readPairs } from "./pairs.js";
 import { exactOnce, gitApply, gnuPatch, jsdiffWith } from "./perturb-peers.js";
-import {
-  type FormatOfCase,
-  isRefusal,
-  makeCases,
-  type Program,
-  parlance,
-  type Score,
-  score,
-  unifiedAlone,
-} from "./spoilt.js";
+import { type FormatOfCase, isRefusal, makeCases, type Program, parlance, type Score, score } from "./spoilt.js";
 
 const seed = Number(process.env.SEED ?? 1);
 const folder = mkdtempSync(join(tmpdir(), "perturb-"));
@@ -25,8 +16,6 @@ const programs: Record<FormatOfCase, Record<string, Program>> = {
     parlance: parlance("unified"),
     "letter by letter": parlance("unified", { loosest: "context" }),
     "and anchored": parlance("unified", { beyond: anchored }),
-    "/unified alone": unifiedAlone(),
-    "/unified, repairs": unifiedAlone({ repairs }),
     "jsdiff fuzz 0": jsdiffWith(0),
     "jsdiff fuzz 2": jsdiffWith(2),
     "git --recount": gitApply(join(folder, "git")),

@@ -5,7 +5,6 @@ import { parseStrReplace } from "../src/formats/str-replace.js";
 import type { ApplyOptions } from "../src/match/aligner.js";
 import { parsePatch } from "../src/parse.js";
 import type { Reading } from "../src/reading.js";
-import { applyPatch as applyUnified, parsePatch as parseUnified, type UnifiedOptions } from "../src/unified.js";
 import { random } from "../test/random.js";
 import type { SourcePair } from "./pairs.js";
 import { chooseChange, type Meant, rediff, type Spoil, type SpoiltCase } from "./spoil.js";
@@ -77,16 +76,6 @@ export function parlance(format: FormatOfCase, options?: ApplyOptions): Program 
     const reading = readers[format](item);
     if (!reading.ok || reading.patch.files.length !== 1) return null;
     const result = applyPatch(reading.patch, item.text, options);
-    return result.ok ? result.text : null;
-  };
-}
-
-/** What `./unified` makes of a case without the looser rungs. */
-export function unifiedAlone(options?: UnifiedOptions): Program {
-  return ({ input, text }) => {
-    const reading = parseUnified(input, options);
-    if (!reading.ok || reading.patch.files.length !== 1) return null;
-    const result = applyUnified(reading.patch, text);
     return result.ok ? result.text : null;
   };
 }

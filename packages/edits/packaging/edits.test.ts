@@ -29,20 +29,11 @@ function makeChanges(count: number) {
 
 /** What a user does with each entry; `load` imports or requires it. Gives how many edits each entry has carried. */
 const USE = `async function use(load, changes) {
-  const { createPatch, parseEdits, applyPatch, invertPatch } = await load("");
-  const unified = await load("/unified");
-  const { readEdits, scanEdits } = await load("/stream");
-  const { merge3 } = await load("/merge");
-  const { toTextEdits, fromTextEdits } = await load("/lsp");
+  const root = await load("");
+  const { createPatch, parseEdits, parsePatch, formatPatch, applyPatch, applyStrictly, invertPatch, merge3, readEdits } = root;
+  const { toTextEdits, fromTextEdits } = await load("/editor");
   const { planEdits, applyPlan, undo } = await load("/node");
-  const formats = {
-    "begin-patch": ["parseBeginPatch", "formatBeginPatch", "beginPatch"],
-    "edit-block": ["parseEditBlocks", "formatEditBlocks", "editBlocks"],
-    "search-replace": ["parseSearchReplace", "formatSearchReplace", "searchReplace"],
-    "whole-file": ["parseWholeFiles", "formatWholeFiles", "wholeFiles"],
-    "str-replace": ["parseStrReplace", "formatStrReplace", "callFences"],
-  };
-  const { formatForBased } = await load("/formats/based");
+  const formats = ["BeginPatch", "EditBlocks", "SearchReplace", "WholeFiles", "StrReplace"];
   const done = {};
   const check = (entry, path, made, wanted) => {
     if (made !== wanted) throw new Error(entry + " of " + path + " gives " + JSON.stringify(made));
@@ -53,43 +44,38 @@ const USE = `async function use(load, changes) {
     const result = applyPatch(reading.patch, text);
     return result.ok ? result.text : result;
   };
-  const root = mkdtempSync(join(tmpdir(), "edits-used-"));
+  const folder = mkdtempSync(join(tmpdir(), "edits-used-"));
   for (const { path, before, after } of changes) {
     const patch = createPatch(before, after, { path });
-    const diff = unified.formatPatch(patch);
+    const diff = formatPatch(patch);
     check(".", path, apply(parseEdits("Here it is:\\n\\n\`\`\`\`diff\\n" + diff + "\`\`\`\`\\n"), before), after);
     check(".", path, applyPatch(invertPatch(patch), after).text, before);
-    const reading = unified.parsePatch(diff, { strict: true });
-    check("./unified", path, unified.applyPatch(reading.patch, before).text, after);
-    check("./unified", path, unified.applyStrictly(reading.patch, before).text, after);
-    for (const [name, [parse, format, value]] of Object.entries(formats)) {
-      const entry = await load("/formats/" + name);
+    check(".", path, applyStrictly(parsePatch(diff, { strict: true }).patch, before).text, after);
+    for (const name of formats) {
       const whole = createPatch("", after, { path, oldPath: null, newPath: path });
-      const writing = entry[format](name === "whole-file" ? whole : patch);
+      const writing = root["format" + name](name === "WholeFiles" ? whole : patch);
       if (!writing.ok) throw new Error(name + ": " + writing.message);
-      check("./formats/" + name, path, apply(entry[parse](writing.text ?? writing.calls), before), after);
-      if (!entry[value] || typeof entry[value].open !== "function") throw new Error(value + " is no format");
+      check(".", path, apply(root["parse" + name](writing.text ?? writing.calls), before), after);
     }
-    const based = formatForBased(patch, before);
-    check("./formats/based", path, based.ok ? typeof based.diff : typeof based.message, "string");
+    const based = root.formatForBased(patch, before);
+    check(".", path, based.ok ? typeof based.diff : typeof based.message, "string");
     const reader = readEdits();
     const events = [...reader.push(diff.slice(0, 40)), ...reader.push(diff.slice(40)), ...reader.end({ complete: true })];
     const edit = events.find(({ type }) => type === "edit");
-    check("./stream", path, edit && applyPatch(edit.patch, before).text, after);
-    if (typeof scanEdits !== "function") throw new Error("scanEdits is missing");
+    check(".", path, edit && applyPatch(edit.patch, before).text, after);
     const merge = merge3(before, after, before);
-    check("./merge", path, merge.text, after);
+    check(".", path, merge.text, after);
     const { edits } = toTextEdits(patch, before);
-    check("./lsp", path, applyPatch(fromTextEdits(edits, before, { path }).patch, before).text, after);
+    check("./editor", path, applyPatch(fromTextEdits(edits, before, { path }).patch, before).text, after);
     const name = "file-" + (done["./node"] ?? 0) + ".txt";
-    writeFileSync(join(root, name), before);
-    const plan = await planEdits(createPatch(before, after, { path: name }), { root });
-    const written = await applyPlan(plan, { root });
-    check("./node", path, readFileSync(join(root, name), "utf8"), after);
-    await undo(written, { root });
-    check("./node", path, readFileSync(join(root, name), "utf8"), before);
+    writeFileSync(join(folder, name), before);
+    const plan = await planEdits(createPatch(before, after, { path: name }), { root: folder });
+    const written = await applyPlan(plan, { root: folder });
+    check("./node", path, readFileSync(join(folder, name), "utf8"), after);
+    await undo(written, { root: folder });
+    check("./node", path, readFileSync(join(folder, name), "utf8"), before);
   }
-  rmSync(root, { recursive: true });
+  rmSync(folder, { recursive: true });
   console.log(JSON.stringify(done));
 }
 use(load, JSON.parse(readFileSync("changes.json", "utf8")));
@@ -129,12 +115,7 @@ test.each(Object.entries(PROGRAMS))(
   async (file, program) => {
     await writeFile(join(folder, file), program);
     const done = JSON.parse((await run(process.execPath, [file], { cwd: folder })).stdout) as Record<string, number>;
-    const entries = ["based", "begin-patch", "edit-block", "search-replace", "str-replace", "whole-file"].map(
-      (name) => `./formats/${name}`,
-    );
-    expect(Object.keys(done).sort()).toEqual(
-      [".", ...entries, "./lsp", "./merge", "./node", "./stream", "./unified"].sort(),
-    );
+    expect(Object.keys(done).sort()).toEqual([".", "./editor", "./node"]);
     expect(Math.min(...Object.values(done))).toBeGreaterThanOrEqual(30);
     expect(Object.values(done).reduce((sum, count) => sum + count)).toBeGreaterThan(300);
   },

@@ -1,11 +1,8 @@
 export type { PlanConflict, PlanReason } from "./node/conflict.js";
-export type { FileStat, Files, OpenFile } from "./node/files.js";
 export { contentHash } from "./node/hash.js";
-export { checkName, type NameCheck, type NameReason, type NameRules } from "./node/names.js";
+export type { NameRules } from "./node/names.js";
 export { type PlanOptions, planEdits } from "./node/plan.js";
-export type { Move, Plan, PlannedFile } from "./node/planned.js";
+export type { Plan, PlannedFile } from "./node/planned.js";
 export { type Recovery, recover } from "./node/recover.js";
-export type { Access, FileReason, RootOptions } from "./node/root.js";
 export type { FileState } from "./node/stage.js";
-export type { Clock, WaitOptions } from "./node/waiting.js";
-export { applyPlan, type NotWritten, undo, type WriteOptions, type WriteResult, type Written } from "./node/write.js";
+export { applyPlan, undo, type WriteOptions, type WriteResult, type Written } from "./node/write.js";

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import * as editor from "../src/editor.js";
 import * as edits from "../src/index.js";
 
 const patch = edits.createPatch("a\n", "b\n", { path: "x" });
@@ -42,10 +43,9 @@ const CALLS: Record<string, (wrong: never) => unknown> = {
   "mergePatches theirs": (wrong) => edits.mergePatches(patch, wrong),
   "explainConflict patch": (wrong) => edits.explainConflict(CONFLICT, wrong, text),
   "explainConflict text": (wrong) => edits.explainConflict(CONFLICT, patch, wrong),
-  "toTextEdits text": (wrong) => edits.toTextEdits(file!, wrong),
-  "fromTextEdits text": (wrong) => edits.fromTextEdits([], wrong, { path: "x" }),
-  "toWorkspaceEdit patch": (wrong) => edits.toWorkspaceEdit(wrong, () => ({ uri: "file:///x", version: 1, text })),
-  "splitLines text": (wrong) => edits.splitLines(wrong),
+  "toTextEdits text": (wrong) => editor.toTextEdits(file!, wrong),
+  "fromTextEdits text": (wrong) => editor.fromTextEdits([], wrong, { path: "x" }),
+  "toWorkspaceEdit patch": (wrong) => editor.toWorkspaceEdit(wrong, () => ({ uri: "file:///x", version: 1, text })),
 };
 
 test.each(Object.keys(CALLS))("%s that is none is a TypeError that names it", (call) => {
@@ -88,18 +88,20 @@ const OPTIONS: Record<string, [call: (options: never) => unknown, options: Optio
   ],
   formatForBased: [(options) => edits.formatForBased(patch, text, options), APPLY],
   toWorkspaceEdit: [
-    (options) => edits.toWorkspaceEdit(patch, () => ({ uri: "file:///x", version: 1, text }), options),
+    (options) => editor.toWorkspaceEdit(patch, () => ({ uri: "file:///x", version: 1, text }), options),
     { ...APPLY, confirm: ["none", true, null] },
   ],
-  fromTextEdits: [(options) => edits.fromTextEdits([], text, options), { path: PATH }],
+  fromTextEdits: [(options) => editor.fromTextEdits([], text, options), { path: PATH }],
 };
 
 /** Functions without options. */
 const BARE =
-  "invertPatch composePatches selectHunks mapPosition merge3 mergePatches toTextEdits toVsCodeEdit explainConflict formatBeginPatch formatEditBlocks formatStrReplace formatWholeFiles formatPatch hunkId splitLines joinLines";
+  "invertPatch composePatches selectHunks mapPosition merge3 mergePatches toTextEdits toVsCodeEdit explainConflict formatBeginPatch formatEditBlocks formatStrReplace formatWholeFiles formatPatch";
 
 test("every function is among those with options or those without", () => {
-  const names = Object.entries(edits).flatMap(([name, value]) => (typeof value === "function" ? name : []));
+  const names = Object.entries({ ...edits, ...editor }).flatMap(([name, value]) =>
+    typeof value === "function" ? name : [],
+  );
   expect(
     [...new Set([...Object.keys(OPTIONS).map((name) => name.split(/[ ,]/)[0]), ...BARE.split(" ")])].sort(),
   ).toEqual(names.sort());

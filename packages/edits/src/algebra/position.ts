@@ -1,14 +1,9 @@
+import type { Position } from "../editor/protocol.js";
 import { needPatch } from "../need.js";
 import type { FilePatch } from "../patch.js";
 import { readChanges } from "./spans.js";
 
-/** A place in a text as editors and LSP count it: line and UTF-16 character from 0. */
-export interface Position {
-  readonly line: number;
-  readonly character: number;
-}
-
-export interface MappedPosition extends Position {
+export interface MappedPosition extends Readonly<Position> {
   /** The position's line was deleted; the new position is at the edge of its replacement. */
   readonly deleted: boolean;
 }
@@ -19,7 +14,7 @@ export interface MappedPosition extends Position {
  * end. An insertion in front of a line moves the line. Positions keep their order. Null if a hunk has no line numbers, or
  * the hunks are not of one text.
  */
-export function mapPosition(file: FilePatch, position: Position, side: -1 | 1 = -1): MappedPosition | null {
+export function mapPosition(file: FilePatch, position: Readonly<Position>, side: -1 | 1 = -1): MappedPosition | null {
   needPatch({ file });
   const changes = readChanges(file.hunks);
   if (typeof changes === "string") return null;

@@ -1,8 +1,1 @@
-export { callFences } from "./call-fence.js";
-export {
-  formatStrReplace,
-  parseStrReplace,
-  type StrReplaceCall,
-  type StrReplaceOptions,
-  type StrReplaceWriting,
-} from "./calls.js";
+export { formatStrReplace, parseStrReplace } from "./calls.js";

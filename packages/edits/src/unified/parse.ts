@@ -1,34 +1,15 @@
-import { needOptions } from "../need.js";
 import { quote, type Reading } from "../reading.js";
 import { readHunk } from "./body.js";
 import { checkGlued, closeFile, readHeader } from "./file.js";
 import { type Input, openInput, type Repairs, refuse, repair, take } from "./input.js";
 import { isChanged, isListed, isMarked, startsFile, startsNames } from "./mark.js";
 
-export interface UnifiedOptions {
-  /** Certain repairs, each of which is listed. Without them everything is refused that `git apply` refuses to read. */
-  repairs?: Repairs | undefined;
-  /** The file of hunks without `---` and `+++`; without it they are an error. Ignored without `repairs`. */
-  path?: string | undefined;
-  /**
-   * Leading folders to take off each name of a header, as `git apply -p` does: each slash counts, and a
-   * name that has fewer is an error. The names of renames have no `a/`, so one less of them.
-   * By default one; with `repairs` the `a/` and `b/` that are there.
-   */
-  strip?: number | undefined;
-}
-
-/**
- * Reads a unified diff, plain or with git's extended headers. An input without any change is an error.
- * Never throws; linear in the input. Hunks keep the order of the input.
- */
-export function parsePatch(text: string, options: UnifiedOptions = {}): Reading {
-  needOptions(options, { repairs: "object", path: "string", strip: "number" });
-  return parseBy(options.repairs ?? null, text, options);
-}
-
 /** Reads a unified diff with some repairs, or strictly. */
-export function parseBy(repairing: Repairs | null, text: string, { path, strip }: UnifiedOptions): Reading {
+export function parseBy(
+  repairing: Repairs | null,
+  text: string,
+  { path, strip }: { path?: string; strip?: number },
+): Reading {
   const input = openInput(text, repairing, strip);
   const { lines, files, errors, repairs } = input;
   /** Whether the line before is prose: of several lines one repair tells. */

@@ -1,5 +1,6 @@
-import type { VsCodeDocument, VsCodeFile, VsCodeMetadata } from "@parlance/edits";
+import type { VsCodeFile } from "@parlance/edits/editor";
 import { TextDocument } from "vscode-languageserver-textdocument";
+import type { VsCodeDocument, VsCodeMetadata } from "../../src/editor/vscode.js";
 
 /** An identity of its own, as an editor's URIs are: no string stands in for it. */
 export class Uri {

@@ -1,9 +1,9 @@
+import { fromTextEdits, type LspDocument, toTextEdits, toWorkspaceEdit } from "@parlance/edits/editor";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { TextDocument } from "vscode-languageserver-textdocument";
 import type { TextEdit, WorkspaceEdit } from "vscode-languageserver-types";
 import { createPatch } from "../../src/diff/create.js";
-import { fromTextEdits, type LspDocument, toTextEdits, toWorkspaceEdit } from "../../src/lsp.js";
 import type { FilePatch } from "../../src/patch.js";
 import { parseEdits } from "../../src/stream/read.js";
 import { applied } from "../laws.js";

@@ -1,6 +1,8 @@
-import { createPatch, type FilePatch, type Patch, toVsCodeEdit, type WorkspaceOptions } from "@parlance/edits";
+import { createPatch, type FilePatch, type Patch } from "@parlance/edits";
+import { toVsCodeEdit, type WorkspaceOptions } from "@parlance/edits/editor";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import type * as vscode from "vscode";
+import type { VsCode, VsCodeDocument } from "../../src/editor/vscode.js";
 import { random } from "../random.js";
 import { seeded } from "../seed.js";
 import { editText } from "../sources.js";
@@ -27,8 +29,8 @@ async function inAnExtension(editor: typeof vscode, patch: Patch, folder: vscode
 
 test("the real namespace fits, and gives its own kind of edit", () => {
   expectTypeOf(inAnExtension).returns.resolves.toEqualTypeOf<string | vscode.WorkspaceEdit>();
-  expectTypeOf<typeof vscode>().toExtend<import("@parlance/edits").VsCode<vscode.Range, vscode.WorkspaceEdit>>();
-  expectTypeOf<vscode.TextDocument>().toExtend<import("@parlance/edits").VsCodeDocument>();
+  expectTypeOf<typeof vscode>().toExtend<VsCode<vscode.Range, vscode.WorkspaceEdit>>();
+  expectTypeOf<vscode.TextDocument>().toExtend<VsCodeDocument>();
 });
 
 async function edited(editor: Editor, patch: Patch, options?: WorkspaceOptions) {

@@ -1,20 +1,14 @@
 import { expect, test } from "vitest";
-import { climb } from "../../src/match/ladder.js";
-import { looseLadder } from "../../src/match/loose.js";
+import { applyPatch } from "../../src/apply.js";
 import type { Hunk } from "../../src/patch.js";
-import { applyPatch as applyPlain } from "../../src/unified/apply.js";
 
 type Lines = readonly [start: number | null, lines: string[]];
 
-/** The text, or the candidates of the first conflict, by the steps of the whole ladder and by `/unified` alone. */
+/** The text, or the candidates of the first conflict. */
 function place(hunks: readonly Lines[], text: string): unknown {
   const own = hunks.map(([oldStart, lines], i): Hunk => ({ id: `h${i}`, oldStart, newStart: oldStart, lines }));
-  const [steps, plain] = [
-    climb(own, text, "x", [], looseLadder, {}),
-    applyPlain({ kind: "modify", before: "x", after: "x", hunks: own }, text),
-  ].map((result) => (result.ok ? result.text : result.conflicts[0]!.candidates));
-  expect(plain).toEqual(steps);
-  return steps;
+  const result = applyPatch({ kind: "modify", before: "x", after: "x", hunks: own }, text);
+  return result.ok ? result.text : result.conflicts[0]!.candidates;
 }
 
 test.each<[what: string, hunks: Lines[], text: string, made: string | number[]]>([
@@ -93,8 +87,4 @@ test.each<[what: string, hunks: Lines[], text: string, made: string | number[]]>
   ],
 ])("a hunk that fits more than once stands between its neighbours: %s", (_, hunks, text, made) => {
   expect(place(hunks, text)).toEqual(made);
-});
-
-test("a hunk without a line number is placed without the looser rungs too", () => {
-  expect(place([[null, ["-a", "+b"]]], "x\na\n")).toBe("x\nb\n");
 });

@@ -3,7 +3,6 @@ import { applyPatch } from "../../src/apply.js";
 import { anchored } from "../../src/match/anchored.js";
 import type { Hunk } from "../../src/patch.js";
 import { type Rung, rungs } from "../../src/result.js";
-import { applyPatch as applyPlainly } from "../../src/unified.js";
 
 const fileOf = (lines: readonly string[], more: Partial<Hunk> = {}) =>
   ({
@@ -85,17 +84,6 @@ describe("the rung that a conflict names", () => {
       expect(applyPatch(fileOf(["-a", "+b"]), `${first}\nx\n${first}\n`)).toMatchObject({
         conflicts: [{ reason: "ambiguous", rung, candidates: [1, 3], total: 2 }],
       });
-  });
-
-  test("is one of its own where unified diffs alone are applied", () => {
-    expect(applyPlainly(nowhere, "a\n")).toMatchObject({
-      ok: false,
-      conflicts: [{ reason: "not-found", rung: "exact" }],
-    });
-    expect(applyPlainly(fileOf(["-a", "-b", "+c"]), "a\nx\nb\n")).toMatchObject({
-      ok: false,
-      conflicts: [{ reason: "not-found", rung: "trailing-space" }],
-    });
   });
 });
 

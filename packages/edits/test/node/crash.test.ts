@@ -1,8 +1,10 @@
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { createPatch, type Patch } from "@parlance/edits";
-import { type Access, applyPlan, type Files, type Plan, planEdits, recover } from "@parlance/edits/node";
+import { applyPlan, type Plan, planEdits, recover } from "@parlance/edits/node";
 import { describe, expect, test, vi } from "vitest";
+import type { Files } from "../../src/node/files.js";
+import type { Access } from "../../src/node/root.js";
 import { type Effect, type Fault, faultyFiles, withoutLinks } from "./faulty-files.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
 

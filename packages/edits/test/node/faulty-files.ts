@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import * as fs from "node:fs/promises";
-import type { Files, OpenFile } from "@parlance/edits/node";
+import type { Files, OpenFile } from "../../src/node/files.js";
 
 /**
  * What goes wrong at the n-th call of the file system:

@@ -1,4 +1,4 @@
-import type { NameReason } from "@parlance/edits/node";
+import type { NameReason } from "../../src/node/names.js";
 
 /** A name, why it is refused by POSIX rules (null: it is not), and why by Windows'. */
 export type HostileName = readonly [name: string, posix: NameReason | null, windows: NameReason];

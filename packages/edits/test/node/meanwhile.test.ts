@@ -2,8 +2,9 @@ import { renameSync, symlinkSync, writeFileSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { createPatch } from "@parlance/edits";
-import { applyPlan, type Files, planEdits } from "@parlance/edits/node";
+import { applyPlan, planEdits } from "@parlance/edits/node";
 import { expect, test } from "vitest";
+import type { Files } from "../../src/node/files.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
 
 const failure = (code: string) => Object.assign(new Error(`${code}: refused, test`), { code });

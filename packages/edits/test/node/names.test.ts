@@ -2,8 +2,10 @@ import { mkdirSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { createPatch, type Patch } from "@parlance/edits";
-import { applyPlan, checkName, type Files, type NameRules, planEdits, undo } from "@parlance/edits/node";
+import { applyPlan, type NameRules, planEdits, undo } from "@parlance/edits/node";
 import { expect, test } from "vitest";
+import type { Files } from "../../src/node/files.js";
+import { checkName } from "../../src/node/names.js";
 import { hostileNames } from "./hostile-names.js";
 import { fill, makeWorkspace, snapshot } from "./workspace.js";
 

@@ -1,6 +1,6 @@
+import { applyPlan, planEdits, recover, undo } from "@parlance/edits/node";
 import { expect, test } from "vitest";
 import { createPatch } from "../../src/index.js";
-import { applyPlan, planEdits, recover, undo } from "../../src/node.js";
 import { makeWorkspace } from "./workspace.js";
 
 const NUMBER: readonly unknown[] = ["3", null, Number.NaN, {}];

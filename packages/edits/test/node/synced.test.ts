@@ -1,8 +1,9 @@
 import * as fs from "node:fs/promises";
 import { join } from "node:path";
 import { createPatch } from "@parlance/edits";
-import { applyPlan, type Files, type OpenFile, planEdits, recover } from "@parlance/edits/node";
+import { applyPlan, planEdits, recover } from "@parlance/edits/node";
 import { expect, test } from "vitest";
+import type { Files, OpenFile } from "../../src/node/files.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
 
 /** The real file system, which notes each change, and each time that a file or a folder is brought to the disk. */

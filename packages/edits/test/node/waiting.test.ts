@@ -6,9 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createPatch } from "@parlance/edits";
-import { applyPlan, type Clock, type Files, type OpenFile, planEdits, recover, undo } from "@parlance/edits/node";
+import { applyPlan, planEdits, recover, undo } from "@parlance/edits/node";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Files, OpenFile } from "../../src/node/files.js";
+import type { Clock } from "../../src/node/waiting.js";
 import { faultyFiles } from "./faulty-files.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
 
