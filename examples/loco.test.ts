@@ -1,9 +1,16 @@
+import { symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { connect } from "@parlance/client";
 import { type Play, play } from "@parlance/client/testing";
 import { loco, type StreamServerMessage, type WorkspacePolicy } from "@parlance/protocols/loco";
+import { serve } from "@parlance/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Think, think } from "./demo/agent.js";
+import { cleanEnvironment, runCommand } from "./demo/run.js";
 import { copyWorkspace } from "./demo/workspace.js";
+import { talkLoco } from "./loco/client.js";
+import { memory } from "./loco/memory.js";
 import { serveLoco, TOKEN } from "./loco/server.js";
 
 const unasked: WorkspacePolicy = {
@@ -100,6 +107,79 @@ describe("loco's example, as its document has it", () => {
     const output = runs(await tell(loud.session, "run `yes`"));
     expect(output.map(({ result }) => result?.stdout ?? "").join("")).toBe("y\ny\ny\ny\ny\n");
     for (const { session } of [slow, loud]) await session.close();
+  });
+
+  test("the server runner uses the approval's environment and folder, and nothing of the server's environment", async () => {
+    process.env.PARLANCE_TEST_SECRET = "s3cret";
+    onTestFinished(() => void delete process.env.PARLANCE_TEST_SECRET);
+    const { session, workspace } = await serving({ policy: { command_execution_mode: "server_runner" } });
+    const asked: object[] = [];
+    const editor = play(session, {
+      "command.request_approval"({ command_id, ...ask }) {
+        asked.push(ask);
+        session.send({ type: "client.approval_response", request_id: command_id, approved: true, scope: "all" });
+      },
+    });
+    const heard = await tell(session, "run `pwd; env; echo $HOME` in src with MODE=test CI=1", editor);
+    const working_directory = join(workspace.root, "src");
+    expect(asked).toMatchObject([{ working_directory, environment: { MODE: "test", CI: "1" } }]);
+    const output = runs(heard)
+      .map(({ result }) => result?.stdout ?? "")
+      .join("")
+      .trim()
+      .split("\n");
+    const names = output.map((line) => line.split("=")[0]).filter((name) => !/^(?:_|SHLVL|OLDPWD)$/.test(name!));
+    expect(output).toEqual(expect.arrayContaining(["MODE=test", "CI=1", `HOME=${workspace.root}`]));
+    expect(names.sort()).toEqual(
+      ["CI", "HOME", "LANG", "MODE", "PATH", "PWD", working_directory, workspace.root].sort(),
+    );
+    await session.close();
+  });
+
+  test.each(["..", "../outside", "/", "out"])("the server runner does not run a command in %s", async (directory) => {
+    const { session, workspace } = await serving({ policy: { command_execution_mode: "server_runner" } });
+    await symlink(dirname(workspace.root), join(workspace.root, "out"));
+    const heard = await tell(session, `run \`touch ran\` in ${directory}`);
+    expect(heard.at(-1)).toMatchObject({ type: "server.error", error: { code: "POLICY_VIOLATION" } });
+    expect(heard.map(({ type }) => type)).not.toContain("command.request_approval");
+    await session.close();
+  });
+
+  test("a command is killed at its limit of memory and of processor time", async () => {
+    const within = { cwd: tmpdir(), env: cleanEnvironment(tmpdir()), timeLimit: 60_000, outputLimit: 1000 };
+    const large = await runCommand("head -c 500000000 /dev/zero | tail", { ...within, memoryLimit: 2 ** 26 });
+    expect([large.exitCode, large.stderr]).toEqual([1, expect.stringMatching(/memory/)]);
+    expect(await runCommand("while :; do :; done", { ...within, processorLimit: 1 })).toMatchObject({ exitCode: null });
+  });
+
+  test.each([
+    ["runs a command where the ask says, with its environment", "src", { exit_code: 0, stdout: "src test\n" }],
+    ["runs no command outside the workspace", "..", { exit_code: 126, stdout: "" }],
+  ])("the client %s", async (_, directory, result) => {
+    const workspace = await copyWorkspace();
+    onTestFinished(workspace.remove);
+    const results: unknown[] = [];
+    const app = serve(
+      loco,
+      {
+        ...memory().handlers,
+        async stream(_: unknown, channel) {
+          channel.send({ type: "server.hello", server_info: { version: "1" } });
+          const command = 'echo "$(basename "$PWD") $MODE"';
+          const working_directory = join(workspace.root, directory);
+          const rest = { working_directory, environment: { MODE: "test" }, requires_approval: true, reason: "" };
+          results.push(await channel.ask({ type: "command.request_approval", command_id: "c", command, ...rest }));
+          channel.send({ type: "assistant.message_final", message: "", metadata: {} });
+        },
+      },
+      { allowAnonymous: true },
+    );
+    const connection = { fetch: app.fetch, webSocket: app.webSocket };
+    const notes: string[] = [];
+    const print = { text() {}, note: (what: string) => void notes.push(what) };
+    await talkLoco({ baseUrl: "http://localhost", connection, workspace, prompt: "test", print });
+    expect(results).toMatchObject([{ type: "client.command_result", command_id: "c", ...result }]);
+    expect(notes).toContainEqual(expect.stringMatching(`^ran .*: ${result.exit_code}$`));
   });
 
   test("a command that asks runs on the server once it is approved, and not where it is refused", async () => {

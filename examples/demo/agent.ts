@@ -5,7 +5,15 @@ export type Step =
   | { readonly does: "say"; readonly text: string }
   | { readonly does: "search"; readonly query: string; readonly found: readonly string[] }
   | { readonly does: "edit"; readonly edit: Edit }
-  | { readonly does: "run"; readonly command: string };
+  | Run;
+
+/** A command to run. `directory` is relative to the workspace. */
+export interface Run {
+  readonly does: "run";
+  readonly command: string;
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
 
 export interface Edit {
   readonly path: string;
@@ -22,12 +30,22 @@ export interface Edit {
 /** Carries out a prompt over the files of a workspace, step by step. */
 export type Think = (prompt: string, files: ReadonlyMap<string, string>) => Iterable<Step>;
 
-/** A coding agent without a model: it understands `rename OLD to NEW`, in every file, and a command in backticks after `run`. */
+/**
+ * A coding agent without a model: it understands `rename OLD to NEW`, in every file, and a command in backticks after `run`, also with a
+ * folder and variables behind it: ``run `npm test` in src with CI=1``.
+ */
 export function* think(prompt: string, files: ReadonlyMap<string, string>): Generator<Step> {
-  const command = /\brun `([^`]+)`/i.exec(prompt)?.[1];
+  const [, command, directory = ".", variables = ""] =
+    /\brun `([^`]+)`(?: in (\S+))?(?: with (\w+=\S+(?: \w+=\S+)*))?/i.exec(prompt) ?? [];
   if (command !== undefined) {
     yield* say(`I'll run ${command}. `);
-    yield { does: "run", command };
+    const environment = Object.fromEntries(
+      variables
+        .split(" ")
+        .filter(Boolean)
+        .map((pair) => pair.split("=", 2)),
+    );
+    yield { does: "run", command, directory, environment };
     return;
   }
   const [, from, to] = /\brename\s+([A-Za-z_$][\w$]*)\s+to\s+([A-Za-z_$][\w$]*)/i.exec(prompt) ?? [];

@@ -1,11 +1,17 @@
-import { spawn } from "node:child_process";
+import { type StdioOptions, spawn } from "node:child_process";
 
 export interface RunOptions {
   readonly cwd: string;
+  /** All of the command's environment. */
+  readonly env: NodeJS.ProcessEnv;
   /** Milliseconds after which the command is killed. */
   readonly timeLimit: number;
   /** Bytes of stdout and stderr together, after which it is killed. */
   readonly outputLimit: number;
+  /** Bytes of memory of each of its processes. Needs a shell with `ulimit -v`, or the command fails. */
+  readonly memoryLimit?: number;
+  /** Seconds of processor time of each of its processes. */
+  readonly processorLimit?: number;
   readonly signal?: AbortSignal;
   readonly onOutput?: (stream: "stdout" | "stderr", text: string) => void;
 }
@@ -18,14 +24,25 @@ export interface Ran {
   readonly durationMs: number;
 }
 
+/** An environment without the secrets of this process: where programs are, and a home of the command's own. */
+export function cleanEnvironment(home: string): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, HOME: home, LANG: "C.UTF-8" };
+}
+
 /** Runs a shell command within its limits. The shell's children die with it. */
 export function runCommand(
   command: string,
-  { cwd, timeLimit, outputLimit, signal, onOutput }: RunOptions,
+  { cwd, env, timeLimit, outputLimit, memoryLimit, processorLimit, signal, onOutput }: RunOptions,
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const began = performance.now();
-    const child = spawn(command, { cwd, shell: true, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    const limits = [
+      ...(memoryLimit === undefined ? [] : [`ulimit -v ${Math.ceil(memoryLimit / 1024)}`]),
+      ...(processorLimit === undefined ? [] : [`ulimit -t ${processorLimit}`]),
+    ];
+    const script = [...limits, 'exec /bin/sh -c "$1"'].join(" && ");
+    const stdio: StdioOptions = ["ignore", "pipe", "pipe"];
+    const child = spawn("/bin/sh", ["-c", script, "sh", command], { cwd, env, detached: true, stdio });
     const output = { stdout: "", stderr: "" };
     let left = outputLimit;
     const kill = (): void => {
@@ -37,7 +54,7 @@ export function runCommand(
     };
     for (const name of ["stdout", "stderr"] as const) {
       const decoder = new TextDecoder();
-      child[name].on("data", (bytes: Buffer) => {
+      child[name]!.on("data", (bytes: Buffer) => {
         const text = decoder.decode(bytes.subarray(0, left), { stream: true });
         left -= bytes.length;
         output[name] += text;

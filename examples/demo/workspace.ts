@@ -1,6 +1,6 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { applyPatch, createPatch, explainConflict, type LineRange, type Patch, parsePatch } from "@parlance/edits";
 import { applyPlan, type Plan, planEdits } from "@parlance/edits/node";
@@ -18,6 +18,8 @@ export interface Workspace {
   /** Path, relative to the root, to text. */
   files(): Promise<Map<string, string>>;
   read(path: string): Promise<string>;
+  /** The real path of a folder below the root, or undefined for one that is elsewhere, also through a link. */
+  folder(path: string): Promise<string | undefined>;
   /** Replaces a file, or makes it. */
   write(path: string, text: string): Promise<Applied>;
   /** Applies a change of the file that its message names. `at` is where the hunks are numbered from, if not from the first line. */
@@ -44,6 +46,10 @@ export function openWorkspace(root: string, kept = root, folder = root): Workspa
     kept,
     read,
     files: () => readFolder(root),
+    async folder(path) {
+      const [real, base] = await Promise.all([realpath(resolve(root, path)), realpath(root)]).catch(() => []);
+      return real === base || real?.startsWith(`${base}${sep}`) ? real : undefined;
+    },
     write: (path, text) => writeWithin(root, path, text),
     async apply(path, change, at) {
       const read = changeOf(path, change);

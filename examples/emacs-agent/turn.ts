@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { EmacsAgentSession } from "@parlance/protocols/emacs-agent";
 import { requiresApproval } from "@parlance/protocols/helpers/emacs-agent";
 import type { Step, Think } from "../demo/agent.js";
-import { runCommand } from "../demo/run.js";
+import { cleanEnvironment, runCommand } from "../demo/run.js";
 import type { Workspace } from "../demo/workspace.js";
 import { now, type Session } from "./sessions.js";
 
@@ -54,9 +54,13 @@ function toolOf(step: Exclude<Step, { does: "say" }>, workspace: Workspace): Too
   if (step.does === "run")
     return {
       name: "shell_exec",
-      params: { command: step.command },
+      params: { command: step.command, directory: step.directory, environment: step.environment },
       async run() {
-        const limits = { cwd: workspace.root, timeLimit: 60_000, outputLimit: 1_000_000 };
+        const cwd = await workspace.folder(step.directory);
+        if (cwd === undefined) throw new Error(`${step.directory} is not a folder of the workspace`);
+        // The server's own environment may hold its secrets.
+        const env = { ...cleanEnvironment(workspace.root), ...step.environment };
+        const limits = { cwd, env, timeLimit: 60_000, outputLimit: 1_000_000 };
         const { exitCode, stdout, stderr } = await runCommand(step.command, limits);
         if (exitCode !== 0) throw new Error(`exit code ${exitCode}: ${stderr}`);
         return stdout;

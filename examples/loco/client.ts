@@ -1,9 +1,10 @@
 import { connect } from "@parlance/client";
 import { contentHash } from "@parlance/edits/node";
-import { loco } from "@parlance/protocols/loco";
+import { type CommandApprovalRequestMessage, loco } from "@parlance/protocols/loco";
 import { runAlone } from "../demo/alone.js";
 import { runCommand } from "../demo/run.js";
 import type { Story } from "../demo/story.js";
+import type { Workspace } from "../demo/workspace.js";
 import { serveLoco, TOKEN } from "./server.js";
 
 /** Registers the workspace, opens a session, and applies the patches that are proposed: in loco that is the client's part. */
@@ -56,9 +57,8 @@ export async function talkLoco({ baseUrl, connection, workspace, prompt, print }
           session.send({ type: "client.approval_response", request_id: command_id, approved: true, scope: "all" });
           break;
         }
-        const ran = await runCommand(command, { cwd: workspace.root, timeLimit: 60_000, outputLimit: 1_000_000 });
-        const { exitCode, stdout, stderr, durationMs: duration_ms } = ran;
-        const exit_code = exitCode ?? -1;
+        const { exit_code, stdout, stderr, duration_ms } = await runHere(message, workspace);
+        print.note(`ran ${command}: ${exit_code}`);
         session.send({ type: "client.command_result", command_id, command, exit_code, stdout, stderr, duration_ms });
         break;
       }
@@ -70,6 +70,19 @@ export async function talkLoco({ baseUrl, connection, workspace, prompt, print }
         return;
     }
   }
+}
+
+/** Runs a command as in the user's own terminal, where the ask says. A folder outside the workspace is an error of the command. */
+async function runHere(
+  { command, working_directory, environment }: CommandApprovalRequestMessage,
+  workspace: Workspace,
+) {
+  const cwd = await workspace.folder(working_directory ?? ".");
+  if (cwd === undefined)
+    return { exit_code: 126, stdout: "", stderr: `${working_directory} is not in the workspace`, duration_ms: 0 };
+  const env = { ...process.env, ...environment };
+  const ran = await runCommand(command, { cwd, env, timeLimit: 60_000, outputLimit: 1_000_000 });
+  return { exit_code: ran.exitCode ?? -1, stdout: ran.stdout, stderr: ran.stderr, duration_ms: ran.durationMs };
 }
 
 await runAlone(import.meta.url, serveLoco, talkLoco);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { resolve } from "node:path";
 import { parsePatch } from "@parlance/edits";
 import { decide } from "@parlance/protocols/helpers/loco-policy";
 import type {
@@ -9,8 +10,8 @@ import type {
   WorkspacePolicy,
 } from "@parlance/protocols/loco";
 import type { Channel } from "@parlance/server";
-import type { Edit, Think } from "../demo/agent.js";
-import { runCommand } from "../demo/run.js";
+import type { Edit, Run, Think } from "../demo/agent.js";
+import { cleanEnvironment, runCommand } from "../demo/run.js";
 import type { Workspace as Folder } from "../demo/workspace.js";
 
 export type Stream = Channel<StreamServerMessage, StreamClientMessage, StreamServerAsks>;
@@ -44,7 +45,7 @@ export async function takeTurn(turn: Turn, think: Think): Promise<void> {
       tools_used.add("search_text");
     }
     if (step.does === "edit" && (await propose(turn, step.edit))) files_modified++;
-    if (step.does === "run" && (await execute(turn, step.command))) tools_used.add("execute_command");
+    if (step.does === "run" && (await execute(turn, step))) tools_used.add("execute_command");
   }
   const metadata = { files_modified, tools_used: [...tools_used], success: true };
   channel.send({ type: "assistant.message_final", message, metadata });
@@ -94,11 +95,19 @@ function hunksOf(diff: string): PatchProposedMessage["hunks"] {
   );
 }
 
+/** Bytes of memory that each process of a command may use on this server. */
+const MAX_MEMORY = 2 ** 32;
+
 /** Runs a command as the policy requires: in the client's terminal, or on this server, which streams the output. */
-async function execute({ channel, policy, folder, signal }: Turn, command: string): Promise<boolean> {
-  const { outcome, reason, run } = decide(policy, { tool_name: "execute_command", args: { command } });
-  if (outcome === "refused" || run === undefined) {
-    channel.send({ type: "server.error", error: { code: "POLICY_VIOLATION", message: reason, recoverable: true } });
+async function execute({ channel, policy, folder, signal }: Turn, step: Run): Promise<boolean> {
+  const { command, environment } = step;
+  const working_directory = resolve(folder.root, step.directory);
+  const request = { tool_name: "execute_command", args: { command, working_directory } };
+  const { outcome, reason, run } = decide(policy, request, { root: folder.root });
+  const cwd = await folder.folder(working_directory);
+  if (outcome === "refused" || run === undefined || cwd === undefined) {
+    const message = cwd === undefined ? `${step.directory} is not a folder of the workspace.` : reason;
+    channel.send({ type: "server.error", error: { code: "POLICY_VIOLATION", message, recoverable: true } });
     return false;
   }
   if (outcome === "ask" || run.mode === "local_terminal") {
@@ -107,6 +116,8 @@ async function execute({ channel, policy, folder, signal }: Turn, command: strin
         type: "command.request_approval",
         command_id: `cmd_${randomUUID().slice(0, 8)}`,
         command,
+        working_directory,
+        environment,
         requires_approval: outcome === "ask",
         reason,
       },
@@ -118,9 +129,13 @@ async function execute({ channel, policy, folder, signal }: Turn, command: strin
   const event = { type: "tool.execute", tool_name: "execute_command", args: { command } } as const;
   channel.send({ ...event, status: "started" });
   const { exitCode, durationMs } = await runCommand(command, {
-    cwd: folder.root,
+    cwd,
+    // Nothing of the server's own environment, which may hold its secrets.
+    env: { ...cleanEnvironment(folder.root), ...environment },
     timeLimit: run.time_limit_ms,
     outputLimit: run.output_limit_bytes,
+    memoryLimit: MAX_MEMORY,
+    processorLimit: Math.ceil(run.time_limit_ms / 1000),
     signal,
     onOutput: (name, text) => channel.send({ ...event, status: "started", result: { [name]: text } }),
   });
