@@ -37,8 +37,10 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
   if (!/^https?:\/\//i.test(address)) throw misuse(`add http:// to baseUrl "${address}"`);
   const base = parsed(address);
   const authority = tokens(connection.token);
+  if (connection.token !== undefined) warnOfPlainText(contract, base);
+  const prefix = pathOf(contract, base);
 
-  const url = (target: string): string => base.origin + base.pathname.replace(/\/$/, "") + target;
+  const url = (target: string): string => base.origin + prefix + target;
 
   async function headers(own: Fields, life: Lifetime, name?: string, input?: Input): Promise<Record<string, string>> {
     const token = await authority.current(life);
@@ -93,6 +95,34 @@ function parsed(address: string): URL {
   } catch {
     throw misuse(`baseUrl "${address}" is not a URL`);
   }
+}
+
+/**
+ * The path before those of the contract. Documents print a base URL with the first part of the paths, such as `http://localhost:9420/api` for
+ * `/api/sessions`; where the contract has the paths without it too, that part counts once.
+ */
+function pathOf({ operations }: AnyContract, { pathname }: URL): string {
+  const path = pathname.replace(/\/+$/, "");
+  for (const { path: own, alsoAt = [] } of Object.values(operations))
+    for (const other of alsoAt) {
+      const start = own.endsWith(other) ? own.slice(0, -other.length) : "";
+      if (start !== "" && path.endsWith(start)) return path.slice(0, -start.length);
+    }
+  return path;
+}
+
+/** A loopback address is for development, and nobody else reads what is sent to it. */
+const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+const warned = new WeakSet<AnyContract>();
+
+/** Warns once for each contract that a token is sent to another host in plain text. */
+function warnOfPlainText(contract: AnyContract, { protocol, hostname, origin }: URL): void {
+  if (protocol !== "http:" || LOOPBACK.test(hostname) || warned.has(contract)) return;
+  warned.add(contract);
+  console.warn(
+    `${contract.name}: the token for ${origin} is sent in plain text. Use https; http to another host is for development only.`,
+  );
 }
 
 /** Cancels the body of an unused answer. */

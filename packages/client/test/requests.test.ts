@@ -8,7 +8,10 @@ import type { AnyContract } from "@parlance/wire";
 import { afterEach, expect, test, vi } from "vitest";
 import { peer } from "./peer.js";
 
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 test.each([
   ["http://x", "ws://x/"],
@@ -248,4 +251,42 @@ test("a token function that fails after its call was aborted is no unhandled rej
   };
   const client = connect(foldGateway, { fetch: vi.fn(), token, signal: abort.signal });
   await expect(client.listAgents()).rejects.toThrow("enough");
+});
+
+test.each([
+  ["the server's own", "http://host:9420", "http://host:9420/api/sessions"],
+  ["the document's", "http://host:9420/api", "http://host:9420/api/sessions"],
+  ["the document's with a slash", "http://host:9420/api/", "http://host:9420/api/sessions"],
+  ["one behind a proxy's path", "http://host/agent", "http://host/agent/api/sessions"],
+  ["the document's behind a proxy's path", "http://host/agent/api", "http://host/agent/api/sessions"],
+  ["one whose path only ends like it", "http://host/myapi", "http://host/myapi/api/sessions"],
+])("emacs-agent's base URL may be %s", async (_, baseUrl, url) => {
+  const asked: string[] = [];
+  const fetch = async (request: Request) => {
+    asked.push(request.url);
+    return Response.json({ session_id: "s", status: "active", created_at: "2025-11-14T10:30:00Z" }, { status: 201 });
+  };
+  await connect(emacsAgent, { baseUrl, fetch }).createSession({ project_path: "/p" });
+  expect(asked).toEqual([url]);
+});
+
+test.each([
+  ["http://desktop:3199", true],
+  ["http://192.168.0.7:3199", true],
+  ["http://localhost.example.com", true],
+  ["http://127.example.com", true],
+  ["https://desktop:3199", false],
+  ["http://localhost:3199", false],
+  ["http://agent.localhost", false],
+  ["http://127.0.0.1:3199", false],
+  ["http://[::1]:3199", false],
+])("a token for %s is warned about: %s", (baseUrl, warns) => {
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+  const contract = { ...loco };
+  connect(contract, { baseUrl });
+  expect(warn).not.toHaveBeenCalled();
+  for (let i = 0; i < 2; i++) connect(contract, { baseUrl, token: "t" });
+  const { origin } = new URL(baseUrl);
+  const warning = `loco: the token for ${origin} is sent in plain text. Use https; http to another host is for development only.`;
+  expect(warn.mock.calls).toEqual(warns ? [[warning]] : []);
 });
