@@ -63,6 +63,8 @@ export interface Call {
   readonly command: string;
   readonly line: unknown;
   readonly all: boolean;
+  /** A text without a command, as tools that write whole files send it: it replaces a file that is there. */
+  readonly replaces: boolean;
 }
 
 /** The calls of a JSON value: they may be nested in lists and providers' envelopes, a few levels deep. */
@@ -79,15 +81,17 @@ export function readCalls(value: unknown, path?: string, depth = 0): Call[] {
   if (inner !== undefined && inner !== null) return readCalls(parseJson(inner), own, depth + 1);
   const old = pick(/^old(_?(str|string|text))?$/i);
   const text = pick(/^(file_text|contents?)$/);
+  const command = pick(/^command$/);
   return [
     {
       path: own,
       old,
       now: pick(/^(new(_?(str|string|text))?|insert_text)$/i),
       text,
-      command: pick(/^command$/) ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert"),
+      command: command ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert"),
       line: fields.insert_line,
       all: (fields.replace_all ?? fields.replaceAll) === true,
+      replaces: command === undefined && old === undefined && text !== undefined,
     },
   ];
 }

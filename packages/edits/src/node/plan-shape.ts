@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Patch } from "../patch.js";
 import type { PlanConflict, PlanReason } from "./conflict.js";
 import { contentHash, encodeText } from "./hash.js";
 import { checkName, foldName, type NameRules, quote } from "./names.js";
 import type { Move, PlannedFile } from "./planned.js";
-import { describeChanges, invertChanges } from "./preview.js";
+import { describeChanges, invertChanges, summarize } from "./preview.js";
 import { isRecord } from "./shape.js";
 import type { FileState } from "./stage.js";
 
@@ -12,7 +13,11 @@ export interface Changes {
   readonly root: string;
   readonly files: readonly PlannedFile[];
   readonly moves: readonly Move[];
+  /** The same changes as a patch. */
+  readonly preview: Patch;
 }
+
+type Claims = Omit<Changes, "preview">;
 
 export type ChangesReading =
   | { readonly ok: true; readonly changes: Changes }
@@ -39,8 +44,9 @@ export function readPlan(plan: unknown, rules: NameRules): ChangesReading {
     if (!isRecord(plan) || !Array.isArray(plan.conflicts)) throw malformed("has no list of conflicts");
     const changes = readChanges(plan, rules);
     checkModes(changes);
-    checkPreview(plan.preview, changes);
-    return changes;
+    const preview = checkPreview(plan.preview, changes);
+    checkCounts(plan, preview);
+    return { ...changes, preview };
   });
 }
 
@@ -48,10 +54,11 @@ export function readPlan(plan: unknown, rules: NameRules): ChangesReading {
 export function readWritten(written: unknown, rules: NameRules): ChangesReading {
   return reading(() => {
     const { root, files, moves } = readChanges(written, rules);
+    checkCounts(written, describeChanges(files, moves));
     const inverse = { root, ...invertChanges(files, moves) };
-    checkPreview((written as { inverse?: unknown }).inverse, inverse);
+    const preview = checkPreview((written as { inverse?: unknown }).inverse, inverse);
     checkRestoredModes(inverse);
-    return inverse;
+    return { ...inverse, preview };
   });
 }
 
@@ -68,7 +75,7 @@ function malformed(what: string, path: string | null = null): BadClaim {
   return new BadClaim(path, "malformed", `The plan, or the result to undo, ${what}. Plan the edit again.`);
 }
 
-function readChanges(value: unknown, rules: NameRules): Changes {
+function readChanges(value: unknown, rules: NameRules): Claims {
   if (!isRecord(value)) throw malformed("is not an object");
   const { root, files, moves } = value;
   if (typeof root !== "string") throw malformed("names no root");
@@ -145,7 +152,7 @@ function readMove(value: unknown, rules: NameRules): Move {
  * Permissions are kept or moved; a new file gets the usual ones under the process's umask. A plan cannot make a file that
  * is writable for others or runs as its owner.
  */
-function checkModes({ files, moves }: Changes): void {
+function checkModes({ files, moves }: Claims): void {
   const known = new Set(files.flatMap(({ before }) => (before ? [before.mode & ~EXECUTABLE] : [])));
   const moved = new Set(moves.map(({ to }) => to));
   for (const { path, before, after } of files) {
@@ -157,7 +164,7 @@ function checkModes({ files, moves }: Changes): void {
 }
 
 /** Restored files may have any permissions, but setuid, setgid and sticky bits only if the present files have them. */
-function checkRestoredModes({ files }: Changes): void {
+function checkRestoredModes({ files }: Claims): void {
   const known = files.reduce((bits, { before }) => bits | (before?.mode ?? 0), 0o777);
   for (const { path, after } of files) if (after && (after.mode & ~known) !== 0) throw badMode(path, after.mode);
 }
@@ -170,7 +177,15 @@ function badMode(path: string, mode: number): BadClaim {
 const EXECUTABLE = 0o111;
 
 /** A reviewer decides by the preview, so it must match the files. */
-function checkPreview(preview: unknown, { files, moves }: Changes): void {
-  if (!isDeepStrictEqual(preview, describeChanges(files, moves)))
-    throw malformed("has a preview of other changes than it makes");
+function checkPreview(preview: unknown, { files, moves }: Claims): Patch {
+  const described = describeChanges(files, moves);
+  if (!isDeepStrictEqual(preview, described)) throw malformed("has a preview of other changes than it makes");
+  return described;
+}
+
+function checkCounts(value: unknown, preview: Patch): void {
+  const { changes, summary } = value as { readonly changes?: unknown; readonly summary?: unknown };
+  // A plan of an earlier version has neither.
+  if ((changes ?? summary) !== undefined && !isDeepStrictEqual({ changes, summary }, summarize(preview)))
+    throw malformed("counts other lines than it changes");
 }

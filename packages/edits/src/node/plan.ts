@@ -2,12 +2,13 @@ import { resolve } from "node:path";
 import type { ApplyOptions, LineRange } from "../match/aligner.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk } from "../result.js";
+import { readToolCall, type ToolCall } from "./call.js";
 import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
 import { nodeFiles } from "./files.js";
 import { checkName, type NameRules, quote, rulesHere, stripRoot } from "./names.js";
 import { needRoot } from "./options.js";
 import type { Plan, PlannedFile } from "./planned.js";
-import { describeChanges } from "./preview.js";
+import { describeChanges, summarize } from "./preview.js";
 import { recoverIn } from "./recover.js";
 import { type Directory, openRoot, type RootOptions } from "./root.js";
 import { checkShape, isRecord } from "./shape.js";
@@ -36,12 +37,17 @@ export interface PlanOptions extends RootOptions, WaitOptions {
 const LIMIT = 64 << 20;
 
 /**
- * Computes the effect of patches on the files below a root, without writing any. Several patches, and several file patches
- * for one path, apply in turn; so do the blocks of one file patch if they have no line numbers and do not all fit the
- * original file. Never throws for a bad patch: every refusal is one of the plan's conflicts. An option of another type is a TypeError.
+ * Computes the effect of patches or tool calls on the files below a root, without writing any. Several of them, and several
+ * file patches for one path, apply in turn; so do the blocks of one file patch if they have no line numbers and do not all
+ * fit the original file. A tool call is read with the text of its file: `old_str` may be a part of a line, a text without a
+ * command replaces the file, and `command: "create"` is refused where a file is there.
+ * Never throws for a bad edit: every refusal is one of the plan's conflicts. An option of another type is a TypeError.
  * First undoes or finishes a plan that a crash interrupted.
  */
-export async function planEdits(patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {
+export async function planEdits(
+  edits: Patch | ToolCall | readonly (Patch | ToolCall)[],
+  options: PlanOptions,
+): Promise<Plan> {
   needRoot(options?.root, options);
   const files = options.files ?? nodeFiles;
   let root: Directory;
@@ -59,7 +65,7 @@ export async function planEdits(patches: Patch | readonly Patch[], options: Plan
     );
     // While another plan is half applied, a conflict with its files would mean nothing.
     if (recovered.conflict) return emptyPlan(root.real, recovered.conflict);
-    return await planIn(tree, patches, options);
+    return await planIn(tree, edits, options);
   } catch (error) {
     return emptyPlan(options.root, toConflict(error, null));
   } finally {
@@ -68,10 +74,11 @@ export async function planEdits(patches: Patch | readonly Patch[], options: Plan
 }
 
 function emptyPlan(root: string, conflict: PlanConflict): Plan {
-  return { root, files: [], moves: [], preview: { files: [] }, hunks: [], conflicts: [conflict] };
+  const preview = { files: [] };
+  return { root, files: [], moves: [], preview, ...summarize(preview, [conflict]), hunks: [], conflicts: [conflict] };
 }
 
-async function planIn(tree: Tree, patches: Patch | readonly Patch[], options: PlanOptions): Promise<Plan> {
+async function planIn(tree: Tree, edits: unknown, options: PlanOptions): Promise<Plan> {
   const { real } = tree.root;
   const roots = [resolve(options.root), real];
   const conflicts: PlanConflict[] = [];
@@ -89,10 +96,17 @@ async function planIn(tree: Tree, patches: Patch | readonly Patch[], options: Pl
     folds: new Map(),
   };
   await checkPreconditions(stage, options.preconditions ?? {}, conflicts);
-  for (const patch of Array.isArray(patches) ? patches : [patches]) await stagePatch(stage, patch, conflicts, hunks);
+  for (const edit of Array.isArray(edits) ? edits : [edits]) {
+    if (isRecord(edit) && "files" in edit) await stagePatch(stage, edit, conflicts, hunks);
+    else
+      for await (const read of readToolCall(stage, edit))
+        if ("conflict" in read) conflicts.push(read.conflict);
+        else await stagePatch(stage, read.patch, conflicts, hunks);
+  }
   const files = await listChanges(stage, conflicts);
   const { moves } = stage;
-  return { root: real, files, moves, preview: describeChanges(files, moves), hunks, conflicts };
+  const preview = describeChanges(files, moves);
+  return { root: real, files, moves, preview, ...summarize(preview, conflicts), hunks, conflicts };
 }
 
 async function checkPreconditions(
@@ -122,11 +136,11 @@ export function staleMessage(path: string, wanted: string | null, found: string 
 
 async function stagePatch(
   stage: Stage,
-  patch: Patch,
+  patch: { readonly files?: unknown },
   conflicts: PlanConflict[],
   hunks: { path: string; hunks: readonly AppliedHunk[] }[],
 ): Promise<void> {
-  if (!isRecord(patch) || !Array.isArray(patch.files)) {
+  if (!Array.isArray(patch.files)) {
     conflicts.push({ path: null, reason: "malformed", message: "The patch has no array of files." });
     return;
   }

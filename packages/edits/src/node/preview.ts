@@ -1,6 +1,8 @@
 import { createPatch } from "../diff/create.js";
-import type { FilePatch, Patch } from "../patch.js";
-import type { Move, PlannedFile } from "./planned.js";
+import type { FileKind, FilePatch, Patch } from "../patch.js";
+import type { PlanConflict } from "./conflict.js";
+import { quote } from "./names.js";
+import type { FileChange, Move, PlannedFile } from "./planned.js";
 import type { FileState } from "./stage.js";
 
 /**
@@ -20,6 +22,31 @@ export function describeChanges(files: readonly PlannedFile[], moves: readonly M
   }
   return { files: files.flatMap((file) => (moved.has(file) ? [] : describeFile(file, sources.get(file) ?? file))) };
 }
+
+/** The lines that each file of a preview gains and loses, and what to tell a model about them. */
+export function summarize(
+  preview: Patch,
+  conflicts: readonly PlanConflict[] = [],
+): { readonly changes: FileChange[]; readonly summary: string } {
+  const changes = preview.files.map(({ kind, before, after, hunks }) => {
+    const marks = hunks.flatMap(({ lines }) => lines.map((line) => line[0]));
+    const count = (mark: string) => marks.filter((each) => each === mark).length;
+    return { kind, path: after ?? before!, added: count("+"), deleted: count("-") };
+  });
+  const lines =
+    conflicts.length > 0
+      ? conflicts.map(({ message }) => message)
+      : changes.map(({ kind, path, added, deleted }) => `${quote(path)}: ${VERBS[kind]}, +${added} -${deleted}`);
+  return { changes, summary: lines.join("\n") || "Nothing changes: the files have this text already." };
+}
+
+const VERBS: Record<FileKind, string> = {
+  create: "created",
+  modify: "changed",
+  delete: "deleted",
+  rename: "moved",
+  copy: "copied",
+};
 
 /** The change that reverts the planned one. */
 export function invertChanges(

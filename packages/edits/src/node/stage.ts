@@ -173,13 +173,13 @@ function applyBlocks(file: FilePatch, text: string, options: ApplyOptions): Appl
   return { ok: true, text: made, hunks };
 }
 
-interface Claim {
+export interface Claim {
   readonly path: string;
   readonly conflict?: PlanConflict;
 }
 
 /** Checks a name by the rules, and against names of the plan that are equal to it on some file system. */
-function claimName(stage: Stage, name: string): Claim {
+export function claimName(stage: Stage, name: string): Claim {
   const checked = checkName(name, stage.rules);
   if (!checked.ok) return { path: name, conflict: { path: name, reason: checked.reason, message: checked.message } };
   let prefix = "";

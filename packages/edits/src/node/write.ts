@@ -9,8 +9,8 @@ import { needRoot } from "./options.js";
 import { end } from "./owner.js";
 
 import { type Changes, type ChangesReading, readPlan, readWritten } from "./plan-shape.js";
-import type { Move, Plan, PlannedFile } from "./planned.js";
-import { describeChanges, invertChanges } from "./preview.js";
+import type { FileChange, Move, Plan, PlannedFile } from "./planned.js";
+import { describeChanges, invertChanges, summarize } from "./preview.js";
 import { finish, recoverIn, rollBack } from "./recover.js";
 import { type Directory, openRoot, type RootOptions } from "./root.js";
 import { listMissing, prepare, refuseStale, type Step, swap } from "./step.js";
@@ -25,6 +25,9 @@ export interface Written {
   /** The written files: `before` and `after` have the hashes of the bytes. `undo` reverts them from here. */
   readonly files: readonly PlannedFile[];
   readonly moves: readonly Move[];
+  /** The lines that each file gained and lost, and the same in words; as in a plan. */
+  readonly changes: readonly FileChange[];
+  readonly summary: string;
   /** The patch that reverts the change. */
   readonly inverse: Patch;
 }
@@ -160,13 +163,14 @@ const lost: PlanConflict = {
   message: "Somebody else began to apply edits in this root at the same moment. Try again.",
 };
 
-function describeResult({ root, files, moves }: Changes, modes: readonly (number | null)[]): Written {
+function describeResult({ root, files, moves, preview }: Changes, modes: readonly (number | null)[]): Written {
   const written = files.map((file, index) => {
     const { text, hash, mode } = file.after ?? { text: "", hash: "", mode: 0 };
     return file.after ? { ...file, after: { text, hash, mode: modes[index] ?? mode } } : file;
   });
   const inverse = invertChanges(written, moves);
-  return { ok: true, root, files: written, moves, inverse: describeChanges(inverse.files, inverse.moves) };
+  const reverting = describeChanges(inverse.files, inverse.moves);
+  return { ok: true, root, files: written, moves, ...summarize(preview), inverse: reverting };
 }
 
 /** Rolls back after a failure; reports the failure, and the files that could not be restored. */

@@ -1,0 +1,97 @@
+import { isProse } from "../elision.js";
+import { type Call, parseJson, readCall, readCalls } from "../formats/calls.js";
+import { create, refuseDots } from "../formats/file-patch.js";
+import { attempt, Unreadable } from "../formats/message.js";
+import { splitLines } from "../lines.js";
+import type { FilePatch, Patch } from "../patch.js";
+import { parseEdits } from "../stream/read.js";
+import { type PlanConflict, toConflict } from "./conflict.js";
+import { quote, stripRoot } from "./names.js";
+import { isRecord } from "./shape.js";
+import { claimName, look, type Stage } from "./stage.js";
+
+/**
+ * A tool call of a model that edits files: `{ name, input }`, `{ name, arguments }` or `{ function }` as providers wrap it,
+ * its arguments alone, or JSON text of any of these.
+ */
+export type ToolCall = object | string;
+
+type CallReading = { readonly patch: Patch } | { readonly conflict: PlanConflict };
+
+/** Reads a tool call as patches. Each is read when the ones before it are staged, because it is about their result. */
+export async function* readToolCall(stage: Stage, value: unknown): AsyncGenerator<CallReading> {
+  const diff = findDiff(value);
+  if (diff !== null) {
+    yield readDiff(diff);
+    return;
+  }
+  const calls = readCalls(parseJson(value));
+  if (calls.length === 0) yield refuse(null, "The value is neither a patch nor a tool call that edits files.");
+  for (const call of calls) {
+    if (call.path === undefined) yield refuse(null, "The tool call names no file; write its path as `path`.");
+    else
+      yield await readOne(stage, call, stripRoot(call.path, stage.roots)).catch((error) => ({
+        conflict: toConflict(error, call.path!),
+      }));
+  }
+}
+
+function refuse(path: string | null, message: string): CallReading {
+  return { conflict: { path, reason: "malformed", message } };
+}
+
+async function readOne(stage: Stage, call: Call, given: string): Promise<CallReading> {
+  const { path, conflict } = claimName(stage, given);
+  if (conflict) return { conflict };
+  const state = await look(stage, path);
+  if (state === null && call.command === "str_replace" && call.old) {
+    const message = `${quote(path)} does not exist. Check the path, or send the whole text of a new file.`;
+    return { conflict: { path, reason: "missing", message } };
+  }
+  const read = attempt((repairs) =>
+    state !== null && call.replaces
+      ? [replaceFile(path, call.text!)]
+      : readCall({ ...call, path }, state === null ? {} : { text: state.text }, repairs),
+  );
+  return read instanceof Unreadable
+    ? refuse(path, `${quote(path)}: ${read.message}`)
+    : { patch: { files: read.files } };
+}
+
+function replaceFile(path: string, text: string): FilePatch {
+  // A document may show such a line as an example.
+  if (!isProse(path)) refuseDots(["-", ...splitLines(text).lines.map((line) => `+${line}`)], path, 0);
+  return { kind: "modify", before: path, after: path, whole: true, hunks: create(path, text).hunks };
+}
+
+interface Diff {
+  readonly text: string;
+  readonly path: string | undefined;
+}
+
+/** The text of a patch in the arguments of `apply_patch`, `apply_diff` and the like, and the path beside it. */
+function findDiff(value: unknown, path?: string, depth = 0): Diff | null {
+  if (depth > 4) return null;
+  if (typeof value === "string") {
+    const parsed = parseJson(value);
+    return parsed === null ? { text: value, path } : findDiff(parsed, path, depth + 1);
+  }
+  if (!isRecord(value)) return null;
+  const { command } = value;
+  if (Array.isArray(command) && command[0] === "apply_patch") return findDiff(command[1], path, depth + 1);
+  const own = Object.entries(value).find(([key, text]) => PATH.test(key) && typeof text === "string")?.[1];
+  const inner = Object.entries(value).find(
+    ([key, part]) => INNER.test(key) && part !== null && part !== undefined,
+  )?.[1];
+  return inner === undefined ? null : findDiff(inner, (own as string | undefined) ?? path, depth + 1);
+}
+
+const PATH = /^(?:path|file_?path)$/i;
+const INNER = /^(?:input|arguments|function|patch|diff|patch_?text)$/i;
+
+function readDiff({ text, path }: Diff): CallReading {
+  const reading = parseEdits(text, path === undefined ? {} : { path });
+  if (reading.ok) return { patch: reading.patch };
+  const messages = reading.errors.map(({ line, message }) => `Line ${line}: ${message}`);
+  return refuse(null, messages.slice(0, 5).join("\n"));
+}
