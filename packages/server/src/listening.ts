@@ -1,4 +1,5 @@
 import { misuse } from "@parlance/wire";
+import { Scope } from "@parlance/wire/scope";
 import { isLoopback } from "./http/origin.js";
 import type { App } from "./serve.js";
 
@@ -69,13 +70,14 @@ export async function closeWithin(
   finish: () => Promise<unknown>,
   cut: () => void,
 ): Promise<void> {
-  const timer = setTimeout(() => {
+  const waiting = Scope.open(() => {});
+  waiting.timeout(closeAfter, () => {
     for (const app of apps) void app.close();
     cut();
-  }, closeAfter);
+  });
   const finished = finish();
   for (const app of apps) app.drain();
   await finished;
-  clearTimeout(timer);
+  waiting.close();
   await Promise.all(apps.map((app) => app.close()));
 }

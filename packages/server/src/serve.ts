@@ -59,6 +59,10 @@ export interface App {
   stats(): Stats;
   /** Refuses new calls with 503, ends streams without an end of their own, and closes channels with 1001. The rest may finish. */
   drain(): void;
+  /** For adapters: whether the app takes no more calls. */
+  isDraining(): boolean;
+  /** For adapters: runs a function when the app drains, unless the scope closes first; at once where it drains already. */
+  onDrain(scope: Scope, run: () => void): void;
   /** Drains the app, cancels every handler and releases everything. Resolves when the log and pub/sub have answered: stop them then. */
   close(): Promise<void>;
   /** For adapters: whether the path is one of this contract's, whatever the method. */
@@ -168,6 +172,8 @@ function appOf(context: Context, deliveries: Deliveries): App {
     open,
     ...inMemory({ contract, knows, open, ...door }),
     drain: () => shutdown.drain(),
+    isDraining: () => shutdown.draining,
+    onDrain: shutdown.onDrain,
     close() {
       shutdown.drain();
       root.close(closing());

@@ -3,6 +3,7 @@ import { Refusal } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Context } from "../src/call.js";
+import type { HttpRequest } from "../src/http/request.js";
 import { refuse, STREAM_HEADERS, toResponse } from "../src/http/response.js";
 import { closeWithin, hostInUrl } from "../src/listening.js";
 import { inMemory } from "../src/memory.js";
@@ -182,8 +183,8 @@ describe("An app in memory", () => {
       const { webSocket, accept, call } = door(() => new Promise(() => {}));
       const given = { headers: { A: "b" }, protocols: ["one"], maxSize: 1 };
       expect(await webSocket(url, given)).toEqual({ refused: { status: 404 } });
-      const [request, protocols, scope] = accept.mock.calls[0] as [Request, unknown, unknown];
-      expect([request.url, request.headers.get("A"), protocols, scope]).toEqual([asked, "b", ["one"], call]);
+      const [request, protocols, scope] = accept.mock.calls[0] as [HttpRequest, unknown, unknown];
+      expect([request.url.href, request.headers.get("A"), protocols, scope]).toEqual([asked, "b", ["one"], call]);
     }
   });
 

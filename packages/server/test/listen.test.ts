@@ -8,6 +8,13 @@ import { listen } from "@parlance/server/node";
 import { expect, test } from "vitest";
 import { LISTEN_LIMITS } from "../src/limits.js";
 
+/** Seconds that proxies and balancers keep an idle connection to a server by default. */
+const KEPT = { nginx: 60, "AWS ALB": 60, Apache: 60, "Traefik and Go": 90, Caddy: 120 };
+
+test.each(Object.entries(KEPT))("an idle connection is kept longer than %s keeps it", (_, seconds) => {
+  expect(LISTEN_LIMITS.keepAlive).toBeGreaterThan(seconds * 1000);
+});
+
 const handlers = {} as FoldGatewayHandlers;
 const at = (port: number) => serve({ ...foldGateway, url: `http://localhost:${port}` }, handlers);
 
@@ -38,12 +45,13 @@ test("port 0 takes a free one, whatever the contract says", async () => {
 });
 
 test.each([
-  [{}, LISTEN_LIMITS.maxConnections],
-  [{ maxConnections: 7 }, 7],
-])("a server has its limits from the start: %j", async (options, maxConnections) => {
+  [{}, LISTEN_LIMITS.maxConnections, 125_000],
+  [{ maxConnections: 7, keepAlive: 620_000 }, 7, 620_000],
+])("a server has its limits from the start: %j", async (options, maxConnections, keepAliveTimeout) => {
   const { server, close } = await listen(at(0), { port: 0, closeAfter: 0, ...options });
   expect(server).toMatchObject({
     maxConnections,
+    keepAliveTimeout,
     // Counted by the server itself: Node drops those above its own limit.
     maxHeadersCount: 0,
     headersTimeout: LISTEN_LIMITS.headersWithin,

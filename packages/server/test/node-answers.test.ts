@@ -47,6 +47,7 @@ async function answering({
       return result;
     };
   const out: object = Object.assign(new EventEmitter(), {
+    req: { method: "GET" },
     headersSent: false,
     destroyed: false,
     writableEnded: false,
@@ -80,6 +81,8 @@ async function answering({
   const app = {
     limits: { stall: 500 },
     open: () => call,
+    isDraining: () => false,
+    onDrain() {},
     knows: (pathname: string) => pathname === "/known",
     async answer(request: HttpRequest, _: Scope, bound?: string) {
       asked?.(request);
@@ -88,7 +91,7 @@ async function answering({
       return answer;
     },
   } as unknown as App;
-  boundHandler(app, "bound", expecting)(request as never, out as never, next);
+  boundHandler(app, "bound", { expecting: expecting === true })(request as never, out as never, next);
   await after(0);
   return { wrote, call, out: out as unknown as EventEmitter & Record<string, unknown>, socket, root };
 }

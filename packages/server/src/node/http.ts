@@ -5,7 +5,7 @@ import { type Apps, choose, knows, placed } from "../apps.js";
 import type { Answer } from "../http/answer.js";
 import { gone } from "../reason.js";
 import type { Sink } from "../stream/writer.js";
-import { closeWith, type Incoming, NodeRequest, type Rejected, toRequest } from "./request.js";
+import { closeWith, type Incoming, isBusy, NodeRequest, type Rejected, toRequest } from "./request.js";
 
 /** An answer of HTTP/1.1, or of HTTP/2 through Node's compatibility API. */
 type Outgoing = ServerResponse | Http2ServerResponse;
@@ -18,11 +18,22 @@ export function handler(app: Apps): Handler {
   return boundHandler(app, undefined);
 }
 
-/**
- * `handler` for a server that listens on a known address. With `expecting`, for the event `checkContinue`, it asks for a body
- * (RFC 9110, section 10.1.1) when it is first read: a refusal comes before the peer has sent any of it.
- */
-export function boundHandler(app: Apps, bound: string | undefined, expecting = false): Handler {
+interface Bound {
+  /**
+   * For the event `checkContinue`: a body is asked for (RFC 9110, section 10.1.1) when it is first read, so that a refusal comes before the
+   * peer has sent any of it.
+   */
+  readonly expecting?: boolean;
+  /** Whether the server is about to close, so that each connection ends with its answer. */
+  readonly isLeaving?: () => boolean;
+}
+
+/** `handler` for a server that listens on a known address. */
+export function boundHandler(
+  app: Apps,
+  bound: string | undefined,
+  { expecting = false, isLeaving }: Bound = {},
+): Handler {
   const apps = placed(app);
   return (incoming, either, next) => {
     // The compatibility API has the same methods; the types of the two share no signature.
@@ -49,11 +60,19 @@ export function boundHandler(app: Apps, bound: string | undefined, expecting = f
     // HTTP/1.0 tells the end of an answer by the end of its connection.
     if (incoming.httpVersion === "1.0") outgoing.shouldKeepAlive = false;
     const call = app.open();
-    closeWith(incoming.socket, call);
-    outgoing.on("close", () => call.close(isWritten(outgoing) ? undefined : gone()));
+    const leaves = () => isLeaving?.() || app.isDraining();
+    const { socket } = incoming;
+    closeWith(socket, call);
+    outgoing.on("close", () => {
+      call.close(isWritten(outgoing) ? undefined : gone());
+      // Kept, it would bring the next call here, though another server is ready.
+      if (!isHttp2(either) && app.isDraining() && !isBusy(socket)) socket.destroySoon();
+    });
+    // Streams of HTTP/2 that are open may finish: this sends GOAWAY.
+    if (isHttp2(either)) app.onDrain(call, () => either.stream?.session?.close());
     app
       .answer(request, call, bound)
-      .then((answer) => write(answer, outgoing, call, app.limits.stall, unasked))
+      .then((answer) => write(answer, outgoing, call, app.limits.stall, unasked || leaves()))
       .catch(() => cutOff(outgoing));
   };
 }
@@ -88,11 +107,11 @@ async function write(
   outgoing: ServerResponse,
   call: Scope,
   stall: number,
-  unasked: boolean,
+  isLast: boolean,
 ) {
   if (outgoing.destroyed) return;
   // The rest of a body that did not arrive in time would be taken for a request; one not asked for may arrive or not.
-  const last = status === 408 || unasked;
+  const last = status === 408 || isLast;
   const head: Record<string, string | number> = last ? { ...headers, ...closing(outgoing) } : { ...headers };
   if (typeof body === "string") {
     // These have no body (RFC 9110, section 8.6). The answer to a HEAD has the length of what GET would answer.

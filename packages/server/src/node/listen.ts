@@ -3,6 +3,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
+import { Scope, until } from "@parlance/wire/scope";
 import { type Apps, placed } from "../apps.js";
 import { LISTEN_LIMITS } from "../limits.js";
 import {
@@ -15,6 +16,7 @@ import {
   type Served,
 } from "../listening.js";
 import type { App } from "../serve.js";
+import { readBeforeDeadlines } from "./deadlines.js";
 import { boundHandler } from "./http.js";
 import { boundUpgrade } from "./socket.js";
 
@@ -23,26 +25,39 @@ export interface ListenOptions extends ListenBase {
   readonly tls?: SecureContextOptions;
   /** Connections at a time. @default 10,000 */
   readonly maxConnections?: number;
+  /**
+   * Milliseconds that an idle connection is kept, above what proxies and balancers keep theirs: a request that meets the close is lost.
+   * Google's keep theirs for 600 s. @default 125 s, above nginx and AWS (60 s), Traefik (90 s) and Caddy (120 s)
+   */
+  readonly keepAlive?: number;
 }
 
 export interface Listening extends Served {
   readonly server: Server;
 }
 
+/** Milliseconds between Node's checks for slow requests. */
+const CHECKED_EVERY = 5000;
+
+/** Milliseconds that a closing server still takes the calls which arrive on its connections, each of which it ends with the answer. */
+const LINGER = 250;
+
 /** The request reader counts headers, because Node silently drops those above its limit. */
 const LIMITS: ServerOptions = {
   maxHeaderSize: LISTEN_LIMITS.maxHeaderSize,
   headersTimeout: LISTEN_LIMITS.headersWithin,
   requestTimeout: LISTEN_LIMITS.requestWithin,
-  connectionsCheckingInterval: 5000,
+  connectionsCheckingInterval: CHECKED_EVERY,
 };
 
 /** Serves one app, or several with different paths, over HTTP and WebSocket on one port. */
 export async function listen(app: Apps, options: ListenOptions = {}): Promise<Listening> {
   const apps = placed(app).map((one) => one.app);
-  const { host = "127.0.0.1", tls } = options;
+  const { host = "127.0.0.1", tls, keepAlive = LISTEN_LIMITS.keepAlive } = options;
   checkListen(apps, host, options);
   const server = tls ? (createTlsServer({ ...LIMITS, ...tls }) as unknown as Server) : createServer(LIMITS);
+  server.keepAliveTimeout = keepAlive;
+  readBeforeDeadlines(server, CHECKED_EVERY);
   server.maxHeadersCount = 0;
   server.maxConnections = options.maxConnections ?? LISTEN_LIMITS.maxConnections;
   const sockets = new Set<Duplex>();
@@ -53,8 +68,10 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Li
     socket.on("close", () => sockets.delete(socket));
   });
   const bound = hostInUrl(host);
-  server.on("request", boundHandler(app, bound));
-  server.on("checkContinue", boundHandler(app, bound, true));
+  let leaving = false;
+  const isLeaving = () => leaving;
+  server.on("request", boundHandler(app, bound, { isLeaving }));
+  server.on("checkContinue", boundHandler(app, bound, { isLeaving, expecting: true }));
   server.on("upgrade", boundUpgrade(app, bound));
   const port = options.port ?? documentedPort(apps);
   await new Promise<void>((resolve, reject) => {
@@ -74,13 +91,20 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Li
     port: address.port,
     server,
     close: () => {
+      leaving = true;
       closed ??= close(server, apps, sockets, options.closeAfter ?? LISTEN_LIMITS.closeAfter);
       return closed;
     },
   };
 }
 
-function close(server: Server, apps: readonly App[], sockets: ReadonlySet<Duplex>, closeAfter: number): Promise<void> {
+async function close(
+  server: Server,
+  apps: readonly App[],
+  sockets: ReadonlySet<Duplex>,
+  closeAfter: number,
+): Promise<void> {
+  await emptied(sockets, Math.min(LINGER, closeAfter / 2));
   const finish = () => new Promise((resolve) => server.close(resolve));
   const cut = () =>
     // Leaves this tick to send the last writes.
@@ -88,4 +112,17 @@ function close(server: Server, apps: readonly App[], sockets: ReadonlySet<Duplex
       for (const socket of sockets) socket.destroy();
     });
   return closeWithin(closeAfter, apps, finish, cut);
+}
+
+/** Resolves when these connections are closed, or after a time. */
+async function emptied(sockets: ReadonlySet<Duplex>, within: number): Promise<void> {
+  if (sockets.size === 0 || within === 0) return;
+  const closed = [...sockets].map((socket) => new Promise((resolve) => socket.once("close", resolve)));
+  await until(
+    Scope.open(() => {}),
+    within,
+    Promise.all(closed),
+  );
+  // Reads what came meanwhile: a request on a connection that is closed as idle would be lost.
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }

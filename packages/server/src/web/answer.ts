@@ -54,5 +54,8 @@ export async function answer(apps: readonly Placed[], request: Request, { left, 
   const { app, request: own } = choose(apps, new WebRequest(request), knows) ?? { app: apps[0]!.app, request };
   const call = app.open();
   call.onAbort(left, () => call.close(gone()));
-  return toResponse(await app.answer(own, call, bound), call, left);
+  const response = toResponse(await app.answer(own, call, bound), call, left);
+  // A kept connection would bring the next call here, though another server is ready.
+  if (app.isDraining()) response.headers.set("Connection", "close");
+  return response;
 }
