@@ -38,6 +38,29 @@ export interface RedisCluster extends Commands {
 /** A `Redis` or a `Cluster` of ioredis. */
 export type RedisClient = RedisConnection | RedisCluster;
 
+interface Options {
+  readonly stringNumbers?: boolean | undefined;
+  readonly monitor?: boolean | undefined;
+  readonly keyPrefix?: string | undefined;
+}
+
+/**
+ * Checks the options of a client: with some of them an answer is not what this package reads, and callers would hang.
+ *
+ * @throws `TypeError` for `stringNumbers` and `monitor`, and for `keyPrefix` of a `Cluster` that publishes
+ */
+export function checkClient(redis: RedisClient, publishes: boolean): void {
+  const { options } = redis as { readonly options?: Options & { readonly redisOptions?: Options } };
+  const { stringNumbers, monitor, keyPrefix } = { ...options?.redisOptions, ...options };
+  if (stringNumbers || options?.redisOptions?.stringNumbers)
+    throw new TypeError("`redis` turns numbers into texts (option stringNumbers): give another client without it");
+  if (monitor || options?.redisOptions?.monitor)
+    throw new TypeError("`redis` only monitors (option monitor): give another client without it");
+  // A channel's node is found by its name, which the client would change.
+  if (publishes && "nodes" in redis && keyPrefix)
+    throw new TypeError("`redis` is a Cluster with a keyPrefix: give redisPubSub a `prefix` and a client without one");
+}
+
 /** A Lua script as a function. ioredis sends its hash, and its text where the server does not have it. */
 export function defineScript(redis: RedisClient, name: string, numberOfKeys: number, lua: string) {
   redis.defineCommand(name, { lua, numberOfKeys });

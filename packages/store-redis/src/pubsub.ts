@@ -1,6 +1,6 @@
 import type { PubSub } from "@parlance/server/cluster";
 import { makeCalls } from "./calls.js";
-import { defineScript, type RedisClient } from "./client.js";
+import { checkClient, defineScript, type RedisClient } from "./client.js";
 import { PUBLISH, sharded } from "./scripts.js";
 import { makeSubscriptions } from "./subscriptions.js";
 
@@ -40,6 +40,7 @@ interface Outgoing {
 
 /** Connects servers through Redis Pub/Sub, or sharded Pub/Sub in a Redis Cluster. */
 export function redisPubSub({ redis, prefix = "parlance:", timeout = 5000 }: RedisPubSubOptions): RedisPubSub {
+  checkClient(redis, true);
   const calls = makeCalls(redis, timeout);
   const subscriptions = makeSubscriptions(redis, calls, timeout);
   const inCluster = "nodes" in redis;
