@@ -102,7 +102,7 @@ export const LISTEN_LIMITS = {
   maxFragments: 1024,
   headersWithin: 10_000,
   requestWithin: 60_000,
-  keepAlive: 125_000,
+  keepAlive: 150_000,
   closeAfter: 5000,
 } as const;
 

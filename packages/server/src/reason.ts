@@ -16,3 +16,8 @@ export function gone(): Disconnected {
 export function closing(): DOMException {
   return new DOMException("the server is closing", "AbortError");
 }
+
+/** The event log failed. The caller may try again, and a reader come back. */
+export function logFailed(cause?: unknown): Disconnected {
+  return new Disconnected("the event log failed", { code: "unreachable", retryable: true, cause });
+}

@@ -45,7 +45,7 @@ test("port 0 takes a free one, whatever the contract says", async () => {
 });
 
 test.each([
-  [{}, LISTEN_LIMITS.maxConnections, 125_000],
+  [{}, LISTEN_LIMITS.maxConnections, 150_000],
   [{ maxConnections: 7, keepAlive: 620_000 }, 7, 620_000],
 ])("a server has its limits from the start: %j", async (options, maxConnections, keepAliveTimeout) => {
   const { server, close } = await listen(at(0), { port: 0, closeAfter: 0, ...options });

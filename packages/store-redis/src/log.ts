@@ -1,6 +1,6 @@
 import type { EventLog } from "@parlance/server/resume";
 import { makeCalls } from "./calls.js";
-import type { RedisClient } from "./client.js";
+import { checkClient, type RedisClient } from "./client.js";
 import { makeStreamScripts } from "./streams.js";
 import { makeSubscriptions } from "./subscriptions.js";
 import { followStream } from "./tail.js";
@@ -52,10 +52,11 @@ export function redisLog({
 }: RedisLogOptions): RedisLog {
   if (prefix.includes("{}"))
     throw new RangeError(`the prefix ${prefix} has "{}", which takes the streams' hash tags away`);
+  checkClient(redis, false);
   const calls = makeCalls(redis, timeout);
   const subscriptions = makeSubscriptions(redis, calls, timeout);
   const scripts = makeStreamScripts({ redis, calls, prefix, maxLength, lease, keep });
-  const writers = makeWriters({ calls, scripts, lease });
+  const writers = makeWriters({ calls, scripts, lease, maxLength });
   const tails = new Set<() => void>();
 
   return {

@@ -10,6 +10,10 @@ export interface WriterOptions {
   readonly scripts: StreamScripts;
   readonly stream: string;
   readonly epoch: string;
+  /** Entries that Redis keeps of the stream at least. */
+  readonly maxLength: number;
+  /** The last entry that every connected reader has been given. */
+  given(): number;
   /** Called once, when nothing more will be written: the stream is closed or dropped, or writing failed. */
   onEnd(): void;
 }
@@ -22,6 +26,10 @@ export class Writer {
   readonly #calls: Calls;
   readonly #scripts: StreamScripts;
   readonly #onEnd: () => void;
+  readonly #maxLength: number;
+  readonly #readGiven: () => number;
+  /** The last entry that was known to be given to every reader. */
+  #given = 0;
   /** Entries that are not acknowledged, oldest first. Only the first batch may be in flight. */
   readonly #batches: Batch[] = [];
   #last = 0;
@@ -31,7 +39,9 @@ export class Writer {
   #flushing = false;
   #refreshing = false;
 
-  constructor({ calls, scripts, stream, epoch, onEnd }: WriterOptions) {
+  constructor({ calls, scripts, stream, epoch, maxLength, given, onEnd }: WriterOptions) {
+    this.#maxLength = maxLength;
+    this.#readGiven = given;
     this.stream = stream;
     this.#epoch = epoch;
     this.#calls = calls;
@@ -40,6 +50,7 @@ export class Writer {
     this.handle = {
       epoch,
       append: (seq, text) => this.#append(seq, text),
+      hasRoom: () => this.#hasRoom(),
       trim: (seq) => this.#trim(seq),
       close: () => this.#finish(() => scripts.close(stream, epoch, this.#last)),
       drop: () => this.#finish(() => scripts.drop(stream, epoch)),
@@ -62,6 +73,12 @@ export class Writer {
     this.#failure = error;
     this.#end();
     for (const batch of this.#batches.splice(0)) batch.reject(error);
+  }
+
+  #hasRoom(): boolean {
+    if (this.#last - this.#given < this.#maxLength) return true;
+    this.#given = Math.min(this.#readGiven(), this.#last);
+    return this.#last - this.#given < this.#maxLength;
   }
 
   #append(seq: number, text: string): Promise<void> {

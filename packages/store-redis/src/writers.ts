@@ -9,17 +9,18 @@ export interface WritersOptions {
   readonly scripts: StreamScripts;
   /** Milliseconds. */
   readonly lease: number;
+  readonly maxLength: number;
 }
 
 /** The streams that one log writes, and the timer that refreshes their leases. */
 export interface Writers {
-  open(stream: string): Promise<EventWriter | undefined>;
+  open(stream: string, given?: () => number): Promise<EventWriter | undefined>;
   /** Streams that are written. */
   count(): number;
   stop(): void;
 }
 
-export function makeWriters({ calls, scripts, lease }: WritersOptions): Writers {
+export function makeWriters({ calls, scripts, lease, maxLength }: WritersOptions): Writers {
   const writers = new Set<Writer>();
   let cancelRefresh: (() => void) | undefined;
 
@@ -39,11 +40,19 @@ export function makeWriters({ calls, scripts, lease }: WritersOptions): Writers 
   }
 
   return {
-    async open(stream) {
+    async open(stream, given = () => Number.POSITIVE_INFINITY) {
       const epoch = crypto.randomUUID().slice(0, 8);
       if (!(await scripts.open(stream, epoch))) return undefined;
       if (calls.stopped) throw stopError(stream);
-      const writer: Writer = new Writer({ calls, scripts, stream, epoch, onEnd: () => remove(writer) });
+      const writer: Writer = new Writer({
+        calls,
+        scripts,
+        stream,
+        epoch,
+        maxLength,
+        given,
+        onEnd: () => remove(writer),
+      });
       writers.add(writer);
       scheduleRefresh();
       return writer.handle;

@@ -54,7 +54,8 @@ describe("A writer", () => {
       ...more,
     } as unknown as StreamScripts;
     const onEnd = vi.fn();
-    const writer = new Writer({ calls, scripts, stream: "s", epoch: "e", onEnd });
+    let given = Number.POSITIVE_INFINITY;
+    const writer = new Writer({ calls, scripts, stream: "s", epoch: "e", maxLength: 3, given: () => given, onEnd });
     const { append, close, drop, trim } = writer.handle;
     const outcome = (promise: unknown) => {
       const seen: { outcome: unknown } = { outcome: "open" };
@@ -68,8 +69,32 @@ describe("A writer", () => {
       );
       return seen;
     };
-    return { calls, writer, sent, answers, append, close, drop, trim, onEnd, outcome };
+    const give = (seq: number) => {
+      given = seq;
+    };
+    return { calls, writer, sent, answers, append, close, drop, trim, onEnd, outcome, give };
   }
+
+  test("has room for as many entries as Redis keeps, beyond those that every reader has", () => {
+    const { writer, append, give } = writing();
+    const hasRoom = () => writer.handle.hasRoom!(1);
+    give(0);
+    for (let seq = 1; seq <= 3; seq++) {
+      expect(hasRoom()).toBe(true);
+      void append(seq, "x");
+    }
+    expect(hasRoom()).toBe(false);
+    give(1);
+    expect(hasRoom()).toBe(true);
+    void append(4, "x");
+    expect(hasRoom()).toBe(false);
+    // Without a reader all of them may go; one that comes later is counted from there.
+    give(Number.POSITIVE_INFINITY);
+    expect(hasRoom()).toBe(true);
+    for (let seq = 5; seq <= 7; seq++) void append(seq, "x");
+    give(4);
+    expect(hasRoom()).toBe(false);
+  });
 
   test("sends one batch at a time, in order, and settles each with it", async () => {
     const { append, sent, answers, outcome } = writing();
@@ -180,7 +205,7 @@ describe("The writers of a log", () => {
       append: async () => DONE,
       ...more,
     } as unknown as StreamScripts;
-    return { calls, refresh, made: makeWriters({ calls, scripts, lease: 900 }) };
+    return { calls, refresh, made: makeWriters({ calls, scripts, lease: 900, maxLength: 30_000 }) };
   }
 
   test("extend their leases three times in each, as long as there are some", async () => {

@@ -122,13 +122,16 @@ async function write(
     if (outgoing.socket?.writableLength === 0) return;
   } else {
     outgoing.writeHead(status, head).flushHeaders();
-    await body.run(new ResponseSink(outgoing));
+    const sink = new ResponseSink(outgoing);
+    await body.run(sink).catch(() => sink.cutAfterWrites());
   }
   // A pipelined answer has no socket before those of earlier requests are written.
   const cut = () => void call.timeout(stall, () => cutOff(outgoing));
   if (outgoing.socket) cut();
   else outgoing.once("socket", cut);
 }
+
+const EMPTY = new Uint8Array();
 
 class ResponseSink implements Sink {
   readonly #outgoing: ServerResponse;
@@ -149,6 +152,14 @@ class ResponseSink implements Sink {
 
   cut(): void {
     cutOff(this.#outgoing);
+  }
+
+  cutAfterWrites(): void {
+    const outgoing = this.#outgoing;
+    if (this.#isOver()) return;
+    if (isHttp2(outgoing)) outgoing.write(EMPTY, () => cutOff(outgoing));
+    else if (outgoing.socket) outgoing.socket.destroySoon();
+    else cutOff(outgoing);
   }
 
   #isOver(): boolean {

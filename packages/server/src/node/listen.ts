@@ -27,7 +27,7 @@ export interface ListenOptions extends ListenBase {
   readonly maxConnections?: number;
   /**
    * Milliseconds that an idle connection is kept, above what proxies and balancers keep theirs: a request that meets the close is lost.
-   * Google's keep theirs for 600 s. @default 125 s, above nginx and AWS (60 s), Traefik (90 s) and Caddy (120 s)
+   * Google's keep theirs for 600 s. @default 2.5 min, above nginx and AWS (60 s), Traefik (90 s) and Caddy (120 s)
    */
   readonly keepAlive?: number;
 }

@@ -26,6 +26,11 @@ export interface EventWriter {
    * be appended before that. Rejects when it does not follow the last one, and when the stream is closed, dropped, or taken for dead.
    */
   append(seq: number, text: string): Promise<void> | undefined;
+  /**
+   * Whether an entry of so many characters can be appended without dropping one that a connected reader still needs. Absent: always. The
+   * handler waits meanwhile, for as long as its readers take something.
+   */
+  hasRoom?(size: number): boolean;
   /** Drops entries up to and with `seq`. */
   trim(seq: number): Promise<void>;
   /**
@@ -42,8 +47,11 @@ export interface EventWriter {
  * lets a client resume on another server. `testEventLog` is what an implementation must pass.
  */
 export interface EventLog {
-  /** Begins a stream. Undefined when the name is taken: a stream has one writer. */
-  open(stream: string): Promise<EventWriter | undefined>;
+  /**
+   * Begins a stream. Undefined when the name is taken: a stream has one writer. `given` returns the last entry that every connected reader
+   * has been given; the later ones are not dropped to make room.
+   */
+  open(stream: string, given?: () => number): Promise<EventWriter | undefined>;
   state(stream: string): Promise<LogState | undefined>;
   /** Entries after a cursor, oldest first: as many as are held, `limit` at most. */
   read(stream: string, after: number, limit?: number): Promise<readonly Entry[]>;
@@ -74,6 +82,8 @@ interface Held {
   readonly waiting: Set<() => void>;
   /** Waiting readers are woken at the end of this tick. */
   waking: boolean;
+  /** The last entry that no connected reader needs. */
+  readonly given: () => number;
 }
 
 /** Keeps streams in this process. */
@@ -81,7 +91,7 @@ export function memoryLog(options: MemoryLogOptions = {}): EventLog {
   const store = new MemoryStore({ ...LOG_LIMITS, ...options });
   return {
     size: () => store.total,
-    open: async (stream) => store.open(stream),
+    open: async (stream, given) => store.open(stream, given),
     async state(stream) {
       const held = store.find(stream);
       return held && { epoch: held.epoch, first: firstOf(held), last: held.last, closed: held.closed };
@@ -93,6 +103,9 @@ export function memoryLog(options: MemoryLogOptions = {}): EventLog {
     tail: (stream, cursor, signal) => tail(() => store.find(stream), stream, cursor, signal),
   };
 }
+
+/** What is left of a log that is over its size. */
+const LEFT = 0.75;
 
 /** The streams of one log, and the characters that they hold. */
 class MemoryStore {
@@ -109,7 +122,7 @@ class MemoryStore {
     return this.#streams.get(name);
   }
 
-  open(name: string): EventWriter | undefined {
+  open(name: string, given = () => Number.POSITIVE_INFINITY): EventWriter | undefined {
     if (this.#streams.has(name)) return undefined;
     const epoch = crypto.randomUUID().slice(0, 8);
     const held: Held = {
@@ -121,11 +134,13 @@ class MemoryStore {
       closed: false,
       waiting: new Set(),
       waking: false,
+      given,
     };
     this.#streams.set(name, held);
     return {
       epoch,
       append: (seq, text) => this.#append(held, seq, text),
+      hasRoom: (size) => this.#hasRoom(held, size),
       trim: async (seq) => this.#trim(held, seq),
       async close() {
         held.closed = true;
@@ -146,10 +161,21 @@ class MemoryStore {
     this.total += text.length;
     const { maxSize, maxTotal } = this.#limits;
     // Drops a quarter at once, because each single drop would copy the rest.
-    if (held.size > maxSize) this.#shorten(held, maxSize * 0.75, 1);
+    if (held.size > maxSize) this.#shorten(held, maxSize * LEFT, 1);
     if (this.total > maxTotal) this.#shortenAll(held);
     wakeReaders(held);
     return undefined;
+  }
+
+  /** A text that is larger than the log has room once its readers have been given everything else. */
+  #hasRoom(held: Held, size: number): boolean {
+    const { maxSize, maxTotal } = this.#limits;
+    if (held.size + size <= maxSize && this.total + size <= maxTotal) return true;
+    const needed = sizeAfter(held, held.given());
+    if (needed === 0) return true;
+    if (needed + size > maxSize * LEFT) return false;
+    if (this.total + size > maxTotal) this.#shortenAll(held);
+    return this.total + size <= maxTotal;
   }
 
   #trim(held: Held, seq: number): void {
@@ -172,11 +198,12 @@ class MemoryStore {
     return this.#streams.get(held.name) === held;
   }
 
-  /** Drops the oldest entries until no more than `size` characters are left, but keeps the newest `least`. */
+  /** Drops the oldest entries until no more than `size` characters are left, but keeps the newest `least`, and those that a reader needs. */
   #shorten(held: Held, size: number, least: number): void {
     let dropped = 0;
     let left = held.size;
-    while (dropped < held.texts.length - least && left > size) left -= held.texts[dropped++]!.length;
+    const droppable = Math.min(held.texts.length - least, held.given() + 1 - firstOf(held));
+    while (dropped < droppable && left > size) left -= held.texts[dropped++]!.length;
     if (dropped === 0) return;
     this.total -= held.size - left;
     held.size = left;
@@ -189,7 +216,7 @@ class MemoryStore {
     const finished = others.filter(({ closed }) => closed);
     const running = others.filter(({ closed }) => !closed);
     for (const held of [...finished, ...running, newest]) {
-      const surplus = this.total - this.#limits.maxTotal * 0.75;
+      const surplus = this.total - this.#limits.maxTotal * LEFT;
       if (surplus <= 0) return;
       this.#shorten(held, held.size - surplus, held === newest ? 1 : 0);
     }
@@ -198,6 +225,13 @@ class MemoryStore {
 
 function firstOf({ texts, last }: Held): number {
   return last + 1 - texts.length;
+}
+
+/** Characters of the entries after a place. */
+function sizeAfter(held: Held, seq: number): number {
+  let size = 0;
+  for (let i = Math.max(0, seq + 1 - firstOf(held)); i < held.texts.length; i++) size += held.texts[i]!.length;
+  return size;
 }
 
 function after(held: Held, cursor: number, limit = Number.POSITIVE_INFINITY): Entry[] {

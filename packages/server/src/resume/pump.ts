@@ -1,7 +1,8 @@
-import { formatCursor } from "@parlance/wire";
+import { Disconnected, formatCursor } from "@parlance/wire";
 import { within } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import type { Production } from "../ports.js";
+import { logFailed } from "../reason.js";
 import type { EventWriter } from "./event-log.js";
 import type { Run } from "./run.js";
 
@@ -46,25 +47,42 @@ export async function pump(context: Context, run: Run, production: Production, w
     pending.add(kept);
   }
 
+  /** Waits until the readers, or one of them, have taken more. */
+  function progress(): Promise<void> {
+    return new Promise((resolve) => {
+      run.wake = resolve;
+    });
+  }
+
+  function give(texts: readonly string[]): void {
+    if (texts.length === 0 || handOver(run, texts)) return;
+    for (const { length } of texts) {
+      run.sizes.push(length);
+      run.ahead += length;
+    }
+  }
+
   async function write(): Promise<void> {
     for (let step = await blocks.next(); !step.done && !handler.closed; step = await blocks.next()) {
       run.keepsAtOnce = true;
-      for (const text of step.value) {
+      let texts = step.value;
+      for (const [i, text] of step.value.entries()) {
+        if (writer.hasRoom && !writer.hasRoom(text.length)) {
+          // Readers that take messages as they are written have to get those first.
+          const rest = step.value.length - i;
+          give(texts.slice(0, -rest));
+          texts = step.value.slice(i);
+          while (!handler.closed && !writer.hasRoom(text.length)) await progress();
+          if (handler.closed) return;
+        }
         // Readers see only what the log has; how far it may be behind is bounded below.
         const appended = writer.append(++run.last, text);
         if (!appended) continue;
         run.keepsAtOnce = false;
         watch(appended);
       }
-      if (!handOver(run, step.value))
-        for (const { length } of step.value) {
-          run.sizes.push(length);
-          run.ahead += length;
-        }
-      while (!handler.closed && run.ahead > limits.maxQueued)
-        await new Promise<void>((resolve) => {
-          run.wake = resolve;
-        });
+      give(texts);
+      while (!handler.closed && run.ahead > limits.maxQueued) await progress();
     }
   }
 
@@ -79,6 +97,6 @@ export async function pump(context: Context, run: Run, production: Production, w
     callbacks.report(error, "log", called.operation);
     // Readers here get an error at least, and find a gap when they join again.
     run.lost = true;
-    for (const reader of [...run.readers]) reader.close(error);
+    for (const reader of [...run.readers]) reader.close(error instanceof Disconnected ? error : logFailed(error));
   });
 }

@@ -42,6 +42,10 @@ export function readers(
     read(run, name, after, reader) {
       const reading = { name, run, reader, taken: after, waiting: false, late: 0, last: 0, asking: false };
       watch(reading);
+      run?.places.add(reading);
+      reader.add(() => {
+        if (run?.places.delete(reading)) run.wake();
+      });
       const reach = run ? (seq: number) => advance(run, seq) : remote?.report(name, after, reader);
       const failed = (error: unknown) => callbacks.report(error, "log", run?.called.operation);
       const step = tailOf(log, name, reader, failed);

@@ -6,7 +6,9 @@ import type { EventWriter } from "./event-log.js";
 
 export interface RemoteEvents {
   /** A reader on another server has everything up to a place. */
-  reach?(seq: number): void;
+  reach?(seq: number, reader: string): void;
+  /** A reader on another server has left. */
+  leave?(reader: string): void;
   cancel?(): void;
   /** The handler on another server has refused. */
   refused?(refusal: Refusal): void;
@@ -42,6 +44,9 @@ export interface Run {
   readonly opened: Promise<EventWriter | undefined>;
   readonly readers: Set<Scope>;
   readonly live: Set<Live>;
+  /** How far each connected reader is: those here, and those of other servers by their ids. */
+  readonly places: Set<{ readonly taken: number }>;
+  readonly distant: Map<string, DistantReader>;
   /** Whether the log stores entries at once, so that readers need not wait for it. */
   keepsAtOnce: boolean;
   /** The last place that was written, and the last one that the furthest reader has. */
@@ -61,6 +66,21 @@ export interface Run {
   stopWaiting: () => void;
   /** Discards the log's entries when the life ends. */
   discard: () => unknown;
+}
+
+/** A reader of another server, which counts as connected for as long as its server says so. */
+interface DistantReader {
+  readonly taken: number;
+  /** Cancels the timer that forgets it. */
+  readonly forget: () => void;
+}
+
+/** The last entry that every connected reader has been given. Infinite without a reader. */
+export function givenOf({ places, distant }: Run): number {
+  let given = Number.POSITIVE_INFINITY;
+  for (const { taken } of places) given = Math.min(given, taken);
+  for (const { taken } of distant.values()) given = Math.min(given, taken);
+  return given;
 }
 
 /** A run whose log is not opened yet; `opened` settles that. */
@@ -89,6 +109,8 @@ export function newRun(
     opened: opening,
     readers: new Set(),
     live: new Set(),
+    places: new Set(),
+    distant: new Map(),
     keepsAtOnce: false,
     last: 0,
     delivered: 0,

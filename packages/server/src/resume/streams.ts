@@ -7,14 +7,14 @@ import { STREAM_HEADERS } from "../http/response.js";
 import { conversationName } from "../identity.js";
 import type { Called } from "../options.js";
 import type { Produce, StreamDelivery } from "../ports.js";
-import { cancelled, closing, gone } from "../reason.js";
+import { cancelled, closing, gone, logFailed } from "../reason.js";
 import { BlockWriter } from "../stream/writer.js";
 import { beginsElsewhere } from "./elsewhere.js";
 import type { EventLog, EventWriter } from "./event-log.js";
 import { gapAnswer } from "./gap.js";
 import { pump } from "./pump.js";
 import { type Readers, readers } from "./readers.js";
-import { newRun, type RemoteStreams, type Run } from "./run.js";
+import { givenOf, newRun, type RemoteStreams, type Run } from "./run.js";
 import { type OverNames, overNames, type Tombstones, tombstones } from "./tombstones.js";
 
 /** Streams that outlive their reader's connection: their handlers write to an event log, and readers read from it. */
@@ -56,7 +56,7 @@ export class ResumableStreams implements StreamDelivery {
     const joined = await this.#joinCopy(name, called, request, call);
     if (joined) return joined;
     // Its first message may have been one of those that the log has refused.
-    if (this.#running.get(name)?.lost) throw failed();
+    if (this.#running.get(name)?.lost) throw logFailed();
     throw new Refusal("this resume key is in use, over or cancelled: join it by GET", { status: 409 });
   }
 
@@ -152,14 +152,14 @@ export class ResumableStreams implements StreamDelivery {
       return await within(scope, this.#context.limits.storeWithin, "the event log", start, late);
     } catch (error) {
       if (scope.closed || error instanceof Disconnected) throw error;
-      throw failed(error);
+      throw logFailed(error);
     }
   }
 
-  #open(scope: Scope, name: string): Promise<EventWriter | undefined> {
+  #open(scope: Scope, name: string, given?: () => number): Promise<EventWriter | undefined> {
     return this.#store(
       scope,
-      () => this.#log.open(name),
+      () => this.#log.open(name, given),
       (late) => late?.drop(),
     );
   }
@@ -180,11 +180,12 @@ export class ResumableStreams implements StreamDelivery {
       places.take(called.principal, "stream", run.handler);
       // In this order: a cancel that finds the name taken reaches the server that has it.
       await this.#remote?.listen(name, life, {
-        reach: (seq) => this.#reached(run, seq),
+        reach: (seq, reader) => this.#reached(run, seq, reader),
+        leave: (reader) => this.#left(run, reader),
         cancel: () =>
           void this.#cancelRun(run).catch((error) => !root.closed && callbacks.report(error, "log", called.operation)),
       });
-      const writer = await this.#open(life, name);
+      const writer = await this.#open(life, name, () => givenOf(run));
       if (!writer || run.handler.closed) {
         if (writer) await this.#store(life, () => this.#tombstones.mark(writer, 0));
         life.close();
@@ -257,10 +258,18 @@ export class ResumableStreams implements StreamDelivery {
   }
 
   /** Notes that a reader on another server has everything up to a place. */
-  #reached(run: Run, seq: number): void {
+  #reached(run: Run, seq: number, reader: string): void {
     if (run.life.closed) return;
+    run.distant.get(reader)?.forget();
+    const forget = run.life.timeout(this.#context.limits.grace, () => this.#left(run, reader));
+    run.distant.set(reader, { taken: seq, forget });
     this.#readers.advance(run, seq);
     if (run.readers.size === 0) this.#wait(run);
+  }
+
+  #left(run: Run, reader: string): void {
+    run.distant.get(reader)?.forget();
+    if (run.distant.delete(reader)) run.wake();
   }
 
   /** Cancels the handler after the grace period without a reader, then drops the entries. */
@@ -296,8 +305,4 @@ export class ResumableStreams implements StreamDelivery {
     run.life.close();
     if (writer) await this.#store(this.#context.root, () => this.#tombstones.mark(writer, run.last));
   }
-}
-
-function failed(cause?: unknown): Disconnected {
-  return new Disconnected("the event log failed", { code: "unreachable", retryable: true, cause });
 }

@@ -37,6 +37,7 @@ export class ByteWriter implements SseWriter {
       if (!reader.closed) this.#report(error);
     }
     if (whole) sink.end();
+    else if (sink.cutAfterWrites) sink.cutAfterWrites();
     else sink.cut();
     reader.close();
   }

@@ -1,4 +1,4 @@
-import { encodeComment } from "@parlance/wire";
+import { Disconnected, encodeComment } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { invoke } from "../callback.js";
 import { defer, sharesTimers } from "../defer.js";
@@ -11,6 +11,8 @@ export interface Sink {
   end(): void;
   /** Closes the connection of a reader that takes nothing. */
   cut(): void;
+  /** Closes the connection without an end of the stream, once everything that was written is sent. Absent where `cut` does this. */
+  cutAfterWrites?(): void;
 }
 
 export interface WriterOptions {
@@ -178,14 +180,26 @@ export class BlockWriter implements SseWriter {
   /** Writes what is left, and ends the sink; cuts it where the source has failed. */
   #end(): void {
     this.flush();
-    if (this.#failure) return this.#cut();
     if (this.#over) return;
+    // The end would say that the stream is whole.
+    if (this.#failure || isLoss(this.#reader.reason)) {
+      this.#over = true;
+      return invoke(
+        () => (this.#sink.cutAfterWrites ? this.#sink.cutAfterWrites() : this.#sink.cut()),
+        (error) => this.#fail(error),
+      );
+    }
     this.#over = true;
     invoke(
       () => this.#sink.end(),
       (error) => this.#fail(error),
     );
   }
+}
+
+/** Whether a reader is closed because it cannot have its messages now, not because it has gone or the stream is cancelled. */
+function isLoss(reason: unknown): boolean {
+  return reason instanceof Disconnected && reason.retryable;
 }
 
 const NOTHING: string[] = [];

@@ -220,19 +220,19 @@ describe("A stream without readers", () => {
     const call = root.child();
     await deliver(newKey(), "send", call);
     // While it is read here, that one's end counts.
-    listening().reach!(0);
+    listening().reach!(0, "a");
     await after(5000);
     expect(began[0]!.handler.closed).toBe(false);
     call.close();
     for (let i = 0; i < 3; i++) {
       await after(900);
-      listening().reach!(i);
+      listening().reach!(i, "a");
     }
     expect(began[0]!.handler.closed).toBe(false);
     const { reach } = listening();
     await after(1000);
     expect(began[0]!.handler.closed).toBe(true);
-    reach!(9);
+    reach!(9, "a");
     expect(root.stats().timers).toBe(0);
   });
 });

@@ -255,7 +255,8 @@ describe("What a handler says", () => {
     await after(how === "rejects" ? 0 : 500);
     const error = how === "rejects" ? down : expect.objectContaining({ code: "timeout" });
     expect(report.mock.calls).toEqual([[error, "log", "send"]]);
-    expect([run.lost, reader.reason]).toEqual([true, error]);
+    const lost = how === "rejects" ? expect.objectContaining({ code: "unreachable", cause: down }) : error;
+    expect([run.lost, reader.reason]).toEqual([true, lost]);
   });
 
   test("is not reported as lost where its server closes meanwhile", async () => {
