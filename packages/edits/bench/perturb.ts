@@ -1,9 +1,8 @@
 // What is made of real changes that were spoilt as models spoil them: correct / refused / WRONG, by kind and program.
-// "letter by letter" forgives no misspelt word; "and anchored" ignores context that a model invented, which counts as violated here.
+// "letter by letter" forgives no misspelt word.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { anchored } from "../src/match/anchored.js";
 import { readPairs } from "./pairs.js";
 import { exactOnce, gitApply, gnuPatch, jsdiffWith } from "./perturb-peers.js";
 import { type FormatOfCase, isRefusal, makeCases, type Program, parlance, type Score, score } from "./spoilt.js";
@@ -15,7 +14,6 @@ const programs: Record<FormatOfCase, Record<string, Program>> = {
   unified: {
     parlance: parlance("unified"),
     "letter by letter": parlance("unified", { loosest: "context" }),
-    "and anchored": parlance("unified", { beyond: anchored }),
     "jsdiff fuzz 0": jsdiffWith(0),
     "jsdiff fuzz 2": jsdiffWith(2),
     "git --recount": gitApply(join(folder, "git")),
@@ -24,18 +22,15 @@ const programs: Record<FormatOfCase, Record<string, Program>> = {
   "begin-patch": {
     parlance: parlance("begin-patch"),
     "letter by letter": parlance("begin-patch", { loosest: "context" }),
-    "and anchored": parlance("begin-patch", { beyond: anchored }),
   },
   "search-replace": {
     parlance: parlance("search-replace"),
     "letter by letter": parlance("search-replace", { loosest: "context" }),
-    "and anchored": parlance("search-replace", { beyond: anchored }),
     "exact, once": exactOnce,
   },
   "str-replace": {
     parlance: parlance("str-replace"),
     "letter by letter": parlance("str-replace", { loosest: "context" }),
-    "and anchored": parlance("str-replace", { beyond: anchored }),
     "exact, once": exactOnce,
   },
 };

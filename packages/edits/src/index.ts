@@ -16,7 +16,6 @@ export { formatSearchReplace, parseSearchReplace } from "./formats/search-replac
 export { formatWholeFiles, parseWholeFiles } from "./formats/whole-file.js";
 export type { Writing } from "./formats/write.js";
 export type { ApplyOptions, LineRange } from "./match/aligner.js";
-export { anchored } from "./match/anchored.js";
 export { applyStrictly } from "./match/strict.js";
 export { type ParseOptions, parsePatch } from "./parse.js";
 export type { FileKind, FilePatch, Hunk, Patch } from "./patch.js";

@@ -36,7 +36,7 @@ export type ConflictReason =
  * How far matching was loosened to place a hunk, mildest first. `place`: it stood elsewhere. `order`: an earlier hunk of
  * the patch stood behind it. `final-newline`: text and patch differ in the line feed at the end. `byte-order-mark`: the
  * text's own was put back. The others name what was not compared on matched lines; nothing else was ignored. `elided`:
- * dots in the hunk stood for lines of the text. `misspelt`: a word of a context line had a letter wrong. `anchored` is opt-in.
+ * dots in the hunk stood for lines of the text. `misspelt`: a word of a context line had a letter wrong.
  */
 export type Rung =
   | "exact"
@@ -51,8 +51,7 @@ export type Rung =
   | "indentation"
   | "elided"
   | "context"
-  | "misspelt"
-  | "anchored";
+  | "misspelt";
 
 export const rungs: readonly Rung[] = [
   "exact",
@@ -68,5 +67,4 @@ export const rungs: readonly Rung[] = [
   "elided",
   "context",
   "misspelt",
-  "anchored",
 ];

@@ -58,7 +58,7 @@ const PATH: readonly unknown[] = [5, null, {}];
 const FLAG: readonly unknown[] = [1, "yes", null];
 const NUMBER: readonly unknown[] = ["3", null, Number.NaN, {}];
 const READ = { path: PATH, limit: NUMBER };
-const APPLY = { loosest: ["contxt", 5, null], at: [5, null], beyond: ["anchored", null] };
+const APPLY = { loosest: ["contxt", 5, null], at: [5, null] };
 type Options = Readonly<Record<string, readonly unknown[]>>;
 
 /** Each public function that takes options, with values of each that it has no meaning for. */

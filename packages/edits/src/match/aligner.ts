@@ -1,18 +1,4 @@
 import type { Rung } from "../result.js";
-import type { Sides } from "../sides.js";
-import type { Target } from "./target.js";
-
-/** For each old line the text's line, -1 for a blank one the text does not have, and for a mistyped one its line as well. */
-export interface Alignment {
-  readonly rows: readonly number[];
-  readonly mistyped: ReadonlySet<number>;
-}
-
-/** A way to place a hunk whose lines are not all consecutive. Null if too many places could fit. */
-export interface Aligner {
-  readonly rung: Rung;
-  readonly align: (sides: Sides, target: Target) => readonly Alignment[] | null;
-}
 
 export interface LineRange {
   readonly line_start: number;
@@ -28,6 +14,4 @@ export interface ApplyOptions {
    * replaced as a whole.
    */
   readonly at?: LineRange | undefined;
-  /** One more rung, tried after "misspelt": `anchored`. Never used by default. */
-  readonly beyond?: Aligner;
 }

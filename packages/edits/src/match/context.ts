@@ -1,9 +1,19 @@
 import { commonEnds } from "../same-ends.js";
 import type { Change, Sides } from "../sides.js";
-import type { Aligner, Alignment } from "./aligner.js";
-import { isReworded } from "./comment.js";
 import { looseLine } from "./normal.js";
+import { hasSlip } from "./slip.js";
 import { indexBy, type LineIndex, type Target } from "./target.js";
+
+/** "no": the place fits only without a context line that is a wholly different one there. It is written only where it is "yes". */
+export type Verdict = "yes" | "no" | "unclear";
+
+/** For each old line its row in the text, -1 for a blank line that the text does not have. */
+export interface Alignment {
+  readonly rows: readonly number[];
+  /** Indexes of old lines whose row has another line. */
+  readonly other: ReadonlySet<number>;
+  readonly verdict: Verdict;
+}
 
 /** A context line may differ or be missing if this many other non-blank lines match. */
 const HOLDS = 3;
@@ -19,36 +29,30 @@ const ALIKE = 1 / 4;
 const STARTS = 400;
 
 /**
- * Aligns a hunk whose context is not quite the text's. All deleted lines must be there, in a row as the hunk has them; of the
- * context one line may be written otherwise (`isAlike`) or missing, and blank lines may be dropped or added. Where lines are
- * inserted the neighbours must touch in the text, so that there is no doubt where the new lines go.
+ * Every place of a hunk whose context is not quite the text's, also those that cannot be written: they compete. All deleted
+ * lines must be there. Of the context one line in four may be left out by the hunk or have a slip, and blank lines may be
+ * dropped or added. Null if too many places could fit.
  */
-export function alignContext(sides: Sides, target: Target, isAlike: IsAlike): Alignment[] | null {
+export function alignContext(sides: Sides, target: Target, allowsSlips: boolean): Alignment[] | null {
   const index = indexBy(looseLine, target);
   const { effort } = target;
   const keys = sides.old.map(looseLine);
-  const anchors = pickAnchors(keys, sides, index);
   const found = new Map<string, Alignment>();
   let starts = 0;
-  for (const anchor of anchors) {
+  for (const anchor of pickAnchors(keys, sides, index)) {
     for (const row of index.places.get(keys[anchor]!)!) {
       starts++;
       effort.left -= keys.length;
       if (starts > STARTS || effort.left < 0) return null;
-      const rows = walk(keys, sides, index, anchor, row, isAlike);
-      if (rows && isSettled(rows.rows, sides, false, index.keys)) found.set(rows.rows.join(), rows);
+      const walk = walkFrom(anchor, row, keys, sides, target, allowsSlips);
+      if (walk) found.set(walk.rows.join(), { ...walk, verdict: judge(walk, keys, sides, index) });
     }
   }
-  return [...found.values()];
+  const all = [...found.values()];
+  // With a slip the place must be the only one also without that line.
+  const isSlip = all.some(({ other, verdict }) => other.size > 0 && verdict !== "no");
+  return isSlip ? all : all.filter(({ verdict }) => verdict !== "no");
 }
-
-/** Whether a context line of a patch is a line of the text. */
-type IsAlike = (patch: string, text: string, row: number) => boolean;
-
-export const contextual: Aligner = {
-  rung: "context",
-  align: (sides, target) => alignContext(sides, target, (patch, text, row) => isReworded(patch, text, row, target)),
-};
 
 /** The rarest deleted line, which must be matched; or the two rarest of the context, one of which must be. */
 function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): number[] {
@@ -57,74 +61,122 @@ function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): n
   const commonness = (i: number) => index.places.get(keys[i]!)!.length;
   ranked.sort((a, b) => commonness(a) - commonness(b));
   const deleted = ranked.find((i) => sides.deleted[i]);
-  if (deleted !== undefined) return [deleted];
-  return ranked.slice(0, 2);
+  return deleted === undefined ? ranked.slice(0, 2) : [deleted];
 }
 
-/** The differences between hunk and text so far. */
-interface Spent {
-  /** The blank old lines that the text does not have, and between which two old lines it has one more: a half behind the first. */
+/** An alignment and the differences found on the way. A half in a list is a gap behind that old line. */
+interface Walk {
+  readonly anchor: number;
+  readonly rows: number[];
+  readonly other: Set<number>;
+  /** Blank lines that only one side has. */
   readonly blanks: number[];
-  lines: number;
+  /** Lines of the text that the hunk leaves out. */
+  readonly left: number[];
+  slips: number;
+  isForeign: boolean;
+  isUnclear: boolean;
 }
 
-function walk(
-  keys: readonly string[],
-  sides: Sides,
-  index: LineIndex,
+function walkFrom(
   anchor: number,
   row: number,
-  isAlike: IsAlike,
-): Alignment | null {
+  keys: readonly string[],
+  sides: Sides,
+  target: Target,
+  allowsSlips: boolean,
+): Walk | null {
   const rows = new Array<number>(keys.length).fill(-1);
-  const mistyped = new Set<number>();
   rows[anchor] = row;
-  const spent: Spent = { blanks: [], lines: 0 };
-  const left: number[] = [];
-  const slips = Math.max(1, Math.floor(keys.filter((key) => key !== "").length / EACH));
+  const walk: Walk = {
+    anchor,
+    rows,
+    other: new Set(),
+    blanks: [],
+    left: [],
+    slips: Math.max(1, Math.floor(keys.filter((key) => key !== "").length / EACH)),
+    isForeign: false,
+    isUnclear: false,
+  };
+  const { keys: lines } = indexBy(looseLine, target);
   for (const step of [-1, 1]) {
     let i = anchor + step;
     let at = row + step;
     while (i >= 0 && i < keys.length) {
-      const key = keys[i]!;
-      const there = index.keys[at];
-      if (key === there) rows[i] = at;
-      else if (key === "" && there === undefined && !sides.deleted[i] && (i === 0 || i === keys.length - 1)) {
-        // Outside of the text there is no line that it could stand for.
-      } else if (key === "" && (!sides.deleted[i] || i === 0 || i === keys.length - 1)) {
-        // Which of several blank lines is the one too many, and whether it is deleted, cannot be known.
-        if (spent.blanks.push(i) > BLANKS || keys[i - 1] === "" || keys[i + 1] === "") return null;
+      const there = lines[at];
+      const isBlank = passBlank(walk, i, there, lines[at + step], step, keys, sides);
+      if (isBlank === "too many") return null;
+      if (isBlank === "in the hunk") i += step;
+      else if (isBlank === "in the text") at += step;
+      else if (keys[i] === there) {
+        walk.rows[i] = at;
         i += step;
-        continue;
-      } else if (there === "" && index.keys[at + step] !== undefined) {
-        if (spent.blanks.push(i - step / 2) > BLANKS) return null;
         at += step;
-        continue;
-      } else if (there === undefined || ++spent.lines > slips) return null;
-      else if (index.keys[at + step] === key && key !== "") {
+      } else if (isBlank === "outside") {
+        i += step;
+        at += step;
+      } else if (there === undefined || walk.slips-- === 0) return null;
+      else if (lines[at + step] === keys[i] && keys[i] !== "") {
         // Of two similar lines, it is unknown which one the hunk left out: the change may belong between them.
-        if (there === index.keys[at - step]) return null;
-        left.push(i - step / 2);
+        if (there === lines[at - step]) walk.isUnclear = true;
+        walk.left.push(i - step / 2);
         at += step;
-        continue;
-      } else if (!sides.deleted[i] && isAlike(key, there, at)) {
-        rows[i] = at;
-        mistyped.add(i);
+      } else if (!sides.deleted[i] && allowsSlips) {
+        if (!hasSlip(sides.old[i]!, target.lines[at]!, target)) walk.isForeign = true;
+        walk.rows[i] = at;
+        walk.other.add(i);
+        i += step;
+        at += step;
       } else return null;
-      i += step;
-      at += step;
     }
   }
-  if (changesBlanks(rows, sides, keys, spent.blanks) || movesPast(sides, keys, [...left, ...spent.blanks])) return null;
-  if (rows.filter((r, i) => r < 0 && sides.deleted[i]).length > 1) return null;
-  const holds = rows.filter((r, i) => r >= 0 && keys[i] !== "" && !mistyped.has(i)).length;
-  // A line that is deleted and stands nowhere else says more than context does, and so does one that is only misspelt.
+  return walk;
+}
+
+/** Notes a blank line that only one side has. */
+function passBlank(
+  { blanks }: Walk,
+  i: number,
+  there: string | undefined,
+  next: string | undefined,
+  step: number,
+  keys: readonly string[],
+  { deleted }: Sides,
+): "outside" | "in the hunk" | "in the text" | "too many" | "none" {
+  const key = keys[i]!;
+  if (key === there) return "none";
+  const isEdge = i === 0 || i === keys.length - 1;
+  // Outside of the text there is no line that it could be.
+  if (key === "" && there === undefined && !deleted[i] && isEdge) return "outside";
+  const isInHunk = key === "" && (!deleted[i] || isEdge);
+  if (!isInHunk && !(there === "" && next !== undefined)) return "none";
+  if (blanks.push(isInHunk ? i : i - step / 2) > BLANKS) return "too many";
+  return isInHunk ? "in the hunk" : "in the text";
+}
+
+function judge(walk: Walk, keys: readonly string[], sides: Sides, index: LineIndex): Verdict {
+  if (walk.isForeign) return "no";
+  const isUnclear =
+    walk.isUnclear ||
+    changesBlanks(walk, sides, keys) ||
+    movesPast(sides, keys, [...walk.left, ...walk.blanks]) ||
+    walk.rows.filter((row, i) => row < 0 && sides.deleted[i]).length > 1 ||
+    !isHeld(walk, keys, sides, index) ||
+    !isSettled(walk.rows, sides, index.keys);
+  return isUnclear ? "unclear" : "yes";
+}
+
+/** Whether enough lines match: a line that is deleted and stands nowhere else says more than context does. */
+function isHeld({ rows, other, left, anchor }: Walk, keys: readonly string[], sides: Sides, index: LineIndex): boolean {
+  const holds = rows.filter((row, i) => row >= 0 && keys[i] !== "" && !other.has(i)).length;
+  if (left.length + other.size === 0) return holds > 0;
   const isTelling =
-    sides.deleted[anchor]! && keys[anchor]!.length >= LONG && index.places.get(keys[anchor]!)!.length === 1;
-  const isOne = isTelling && spent.lines === 1;
-  const needed = left.length === 0 ? (isOne ? 1 : 1 + mistyped.size) : isOne ? 2 : HOLDS * left.length + mistyped.size;
-  const isSure = holds >= (spent.lines === 0 ? 1 : needed);
-  return isSure ? { rows, mistyped } : null;
+    left.length + other.size === 1 &&
+    sides.deleted[anchor]! &&
+    keys[anchor]!.length >= LONG &&
+    index.places.get(keys[anchor]!)!.length === 1;
+  if (left.length === 0) return holds >= (isTelling ? 1 : 1 + other.size);
+  return holds >= (isTelling ? 2 : HOLDS * left.length + other.size);
 }
 
 /** A line that is deleted and written again elsewhere, with one of these between: then what was moved past what cannot be known. */
@@ -140,54 +192,72 @@ function movesPast(sides: Sides, keys: readonly string[], between: readonly numb
   );
 }
 
-/** A change beside a blank line too many or too few adds or deletes blank lines itself: then which of them is wrong cannot be told. */
-function changesBlanks(
-  rows: readonly number[],
-  sides: Sides,
-  keys: readonly string[],
-  blanks: readonly number[],
-): boolean {
+/**
+ * Whether a blank line that only one side has touches a change that adds or deletes blank lines itself, or others of the
+ * same kind: then which of them is meant cannot be told.
+ */
+function changesBlanks({ rows, blanks }: Walk, sides: Sides, keys: readonly string[]): boolean {
   if (blanks.length === 0) return false;
   const isBlank = (line: string) => line.trim() === "";
-  return sides.changes.some(({ from, to, insert }) => {
-    const isGone = sides.old.slice(from, to).some((line, i) => isBlank(line) && rows[from + i]! >= 0);
-    if (!isGone && !insert.some(isBlank)) return false;
+  return sides.changes.some((change) => {
+    const { from, to, insert } = change;
     let low = from - 1;
     while (low > 0 && keys[low] === "") low--;
     let high = to;
     while (high < keys.length && keys[high] === "") high++;
-    return blanks.some((at) => at >= low && at <= high);
+    const near = blanks.filter((at) => at >= low && at <= high);
+    if (near.length === 0) return false;
+    if (near.some((at) => keys[at] === "" && (keys[at - 1] === "" || keys[at + 1] === ""))) return true;
+    const isGone = sides.old.slice(from, to).some((line, i) => isBlank(line) && rows[from + i]! >= 0);
+    return isGone || (insert.some(isBlank) && !isBesideGap(change, rows));
   });
+}
+
+/**
+ * Whether lines that are only inserted, and either begin or end with a blank one, go where the text has blank lines that
+ * the hunk left out: these then stay on the other side of the new lines.
+ */
+export function isBesideGap({ from, to, insert }: Change, rows: readonly number[]): boolean {
+  const isBlank = (line: string | undefined) => line?.trim() === "";
+  const isGap = from === to && rows[from - 1]! >= 0 && rows[from]! > rows[from - 1]! + 1;
+  return isGap && isBlank(insert[0]) !== isBlank(insert.at(-1));
 }
 
 /**
  * Deleted lines of one change stand in a row, and where lines are only inserted their neighbours touch. Beside lines that
  * are replaced the text may have more, if the new line there resembles the one that it replaces, and none of these as much:
- * then it is no insertion, which might belong on their other side. `close`: the neighbours of deleted lines touch them as well.
+ * then it is no insertion, which might belong on their other side.
  */
-export function isSettled(rows: readonly number[], sides: Sides, close: boolean, lines: readonly string[]): boolean {
+function isSettled(rows: readonly number[], sides: Sides, lines: readonly string[]): boolean {
   return sides.changes.every((change) => {
     const { from, to, insert } = change;
     const gone = rows.slice(from, to).filter((row) => row >= 0);
     const isReplaced = insert.length > 0 && gone.length > 0;
     // Is a blank line that the text does not have what the new lines replace, or one too many? It cannot be known.
     if (insert.length > 0 && !isReplaced && isMissing(rows, from, to, rows.length)) return false;
+    if (isBesideGap(change, rows)) return lines.slice(rows[from - 1]! + 1, rows[from]).every((line) => line === "");
     const [up, down] = slack(change, sides.old);
     const above = nearestKnown(rows, from - up - 1, -1);
     const below = nearestKnown(rows, to + down, 1);
     /** An old line at the edge of a change stays with the new line there, whatever stands between these rows. */
-    const isHeld = (old: string, now: string, after = -1, before = -1) =>
+    const staysWith = (old: string, now: string, after = -1, before = -1) =>
       isReplaced && after >= 0 && before > after + 1 && isVersion(old, now, insert, lines.slice(after + 1, before));
-    const first = isHeld(sides.old[from]!, insert[0]!, rows[above], gone[0]) ? from : above;
-    const last = isHeld(sides.old[to - 1]!, insert.at(-1)!, gone.at(-1), rows[below]) ? to - 1 : below;
-    // Which of several blank lines, beside deleted ones or among them, the hunk left out cannot be known.
-    const isSolid = sides.old.slice(Math.max(0, from - 1), to + 1).every((line) => line.trim() !== "");
-    // With lines left out on both sides of deleted ones, what stays between those two cannot be known.
-    const isOpen = [from - 1, to - 1].every((i) => rows[i + 1]! - (rows[i] ?? rows[i + 1]!) > 1);
-    const isDeleted = insert.length === 0 && up + down === 0 && !close && isSolid && !isOpen;
-    const known = isDeleted ? gone : rows.slice(Math.max(first, 0), last + 1).filter((row) => row >= 0);
+    const first = staysWith(sides.old[from]!, insert[0]!, rows[above], gone[0]) ? from : above;
+    const last = staysWith(sides.old[to - 1]!, insert.at(-1)!, gone.at(-1), rows[below]) ? to - 1 : below;
+    const known = isLoneDeletion(change, sides, rows, up + down)
+      ? gone
+      : rows.slice(Math.max(first, 0), last + 1).filter((row) => row >= 0);
     return known.length > 0 ? known.at(-1)! - known[0]! < known.length : insert.length === 0;
   });
+}
+
+/** Whether lines are only deleted, and what the hunk left out beside them stays: on one side of them, and not blank. */
+function isLoneDeletion({ from, to, insert }: Change, { old }: Sides, rows: readonly number[], slack: number): boolean {
+  // Which of several blank lines, beside deleted ones or among them, the hunk left out cannot be known.
+  const isSolid = old.slice(Math.max(0, from - 1), to + 1).every((line) => line.trim() !== "");
+  // With lines left out on both sides of deleted ones, what stays between those two cannot be known.
+  const isOpen = [from - 1, to - 1].every((i) => rows[i + 1]! - (rows[i] ?? rows[i + 1]!) > 1);
+  return insert.length === 0 && slack === 0 && isSolid && !isOpen;
 }
 
 function nearestKnown(rows: readonly number[], from: number, step: 1 | -1): number {
@@ -201,14 +271,12 @@ function nearestKnown(rows: readonly number[], from: number, step: 1 | -1): numb
  * the text's lines is as much like the new one, nor begins with the same word: in a list that is sorted it may have moved.
  */
 function isVersion(old: string, now: string, insert: readonly string[], others: readonly string[]): boolean {
-  // Beside blank lines alone the words of the two say enough.
-  const measure = others.every((line) => line.trim() === "") ? likenessInWords : likeness;
-  const like = measure(old, now);
+  const like = likeness(old, now);
   const word = firstWord(now);
   return (
     like > ALIKE &&
-    insert.every((line) => measure(old, line) <= like) &&
-    others.every((line) => firstWord(line) !== word && measure(line, now) < like)
+    insert.every((line) => likeness(old, line) <= like) &&
+    others.every((line) => firstWord(line) !== word && likeness(line, now) < like)
   );
 }
 
@@ -222,14 +290,6 @@ function likeness(old: string, now: string): number {
   const [a, b] = [looseLine(old), looseLine(now)];
   const { head, tail } = commonEnds(a, b);
   return (head + tail) / Math.max(a.length, b.length, 1);
-}
-
-/** The same, or how many of their words both have. */
-function likenessInWords(old: string, now: string): number {
-  const [own, other] = [old, now].map((line) => new Set(line.slice(0, 1000).match(/[\p{L}\p{N}_$]+/gu)));
-  let shared = 0;
-  for (const word of own!) if (other!.has(word)) shared++;
-  return Math.max(likeness(old, now), shared / Math.max(own!.size + other!.size - shared, 1));
 }
 
 /** How far a change of one kind could as well stand before or behind where it stands: its lines repeat those around it. */

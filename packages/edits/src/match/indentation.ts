@@ -1,3 +1,5 @@
+import type { Verdict } from "./context.js";
+
 /** Converts the indentation of a patch to that of the text. */
 export interface Indenting {
   /** New lines are not written unchanged. */
@@ -26,12 +28,13 @@ export interface NewIndent {
 }
 
 const WIDTHS = [4, 2, 8, 3];
+/** The end of a line behind which a deeper one may stand. */
+const OPENS = /[:{([=,>]$/;
 const SAME: Indenting = { changed: false, write: (own) => own, spaced: false };
 
 /**
  * One rule for all lines, or none: the same; markers lost; a constant piece more or less, if the new lines lack it as the
- * old ones do; tabs for spaces or spaces for tabs; where the text mixes those, what the nearest line alike has; and levels of
- * another width.
+ * old ones do; tabs for spaces or spaces for tabs.
  */
 export function learnIndenting(
   pairs: readonly IndentPair[],
@@ -40,46 +43,66 @@ export function learnIndenting(
 ): Indenting | null {
   if (pairs.every(({ patch, text }) => patch === text)) return SAME;
   const lost = loseMarkers(pairs, inserts);
-  if (lost !== null) return lost ? SAME : null;
+  if (lost !== "no") return lost === "yes" ? SAME : null;
   if (isTrimmed(pairs)) return keepButFirst(pairs[0]!, inserts);
-  const { patch, text } = pairs[0]!;
-  const more = text.slice(0, Math.max(0, text.length - patch.length));
-  const less = patch.slice(0, Math.max(0, patch.length - text.length));
-  if (pairs.every(({ patch, text }) => less + text === more + patch)) {
-    const moved = areMoved(pairs, inserts);
-    if (moved === false) return SAME;
-    if (moved === null || mayBeTrimmed(pairs, inserts) || mayBeScaled(pairs, inserts, step)) return null;
-    const write = (own: string) => (own.startsWith(less) ? more + own.slice(less.length) : null);
-    return { changed: true, write, spaced: false };
-  }
-  return areStripped(pairs, inserts) ? SAME : (changeTabs(pairs) ?? changeDepths(pairs, inserts));
+  return isShifted(pairs) ? shift(pairs, inserts, step) : changeTabs(pairs);
+}
+
+/** Whether all lines have the same piece more or less. A bracket alone on its line may have stayed, further out than the others. */
+function isShifted(pairs: readonly IndentPair[]): boolean {
+  const [more, less] = pieces(pairs);
+  return pairs.every(({ patch, text, body }) => less + text === more + patch || (patch === text && !hasWord(body)));
+}
+
+function pieces(pairs: readonly IndentPair[]): [more: string, less: string] {
+  const { patch, text } = pairs.find(({ body, patch, text }) => patch !== text && hasWord(body)) ?? pairs[0]!;
+  return [
+    text.slice(0, Math.max(0, text.length - patch.length)),
+    patch.slice(0, Math.max(0, patch.length - text.length)),
+  ];
+}
+
+function hasWord(body: string): boolean {
+  return /[\p{L}\p{N}]/u.test(body);
+}
+
+/** Null where the new lines may have the text's indentation already, or levels of another width. */
+function shift(pairs: readonly IndentPair[], inserts: readonly NewIndent[], step: () => number): Indenting | null {
+  const [more, less] = pieces(pairs);
+  const moved = pairs.filter(({ patch, text }) => patch !== text);
+  const stayed = new Set(pairs.flatMap(({ patch, text }) => (patch === text ? patch : [])));
+  const isOwn = inserts.some((insert, i) => inserts[i - 1]?.at !== insert.at && hasOwn(moved, insert));
+  const isBracket = inserts.some(({ own, body }) => stayed.has(own) && !hasWord(body));
+  if (isOwn || isBracket || mayBeTrimmed(pairs, inserts) || mayBeScaled(pairs, inserts, step)) return null;
+  const write = (own: string) => (own.startsWith(less) ? more + own.slice(less.length) : null);
+  return { changed: true, write, spaced: false };
 }
 
 /**
  * Whether context lines lost the one column of their marker: each that begins with a blank in the text has one less in the
- * patch, the others and the deleted lines are the same. The new lines are right then. Null where it is something else,
- * false where it may be either.
+ * patch, the others and the deleted lines are the same. The new lines are right then. "no" where it is something
+ * else.
  */
-function loseMarkers(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): boolean | null {
+function loseMarkers(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): Verdict {
   const isLost = ({ patch, text }: IndentPair) => text === ` ${patch}`;
   const isKept = ({ patch, text, deleted }: IndentPair) => patch === text && (deleted || text[0] !== " ");
-  if (!pairs.every((pair) => isKept(pair) || (!pair.deleted && isLost(pair)))) return null;
+  if (!pairs.every((pair) => isKept(pair) || (!pair.deleted && isLost(pair)))) return "no";
   // A dedent would have moved these as well; what stands at the left cannot be moved.
-  if (pairs.some((pair) => isKept(pair) && pair.text[0] === " ")) return true;
+  if (pairs.some((pair) => isKept(pair) && pair.text[0] === " ")) return "yes";
   const moved = pairs.filter((pair) => !isKept(pair));
   const columns = new Set(moved.map(({ text }) => text.length));
   const own = inserts.map(({ own }) => own.length).filter((column) => column > 0 || moved.length === pairs.length);
-  if (own.length === 0) return true;
+  if (own.length === 0) return "yes";
   const least = Math.min(...own);
   if (own.some((column) => columns.has(column) !== columns.has(column + 1))) {
     const isDedent = own.some((column) => !columns.has(column) && columns.has(column + 1));
-    return isDedent ? null : columns.has(least);
+    return isDedent ? "no" : columns.has(least) ? "yes" : "unclear";
   }
   const parities = new Set([...columns].map((column) => column % 2));
   const [parity] = parities;
-  if (parities.size > 1) return false;
-  if (own.every((column) => column % 2 === parity)) return true;
-  return own.every((column) => column % 2 !== parity) ? null : false;
+  if (parities.size > 1) return "unclear";
+  if (own.every((column) => column % 2 === parity)) return "yes";
+  return own.every((column) => column % 2 !== parity) ? "no" : "unclear";
 }
 
 /** Whether the first line alone lacks all its white space, as in a text that was copied from its first letter on. */
@@ -95,71 +118,26 @@ function keepButFirst({ text, at: first }: IndentPair, inserts: readonly NewInde
   return isBare ? { changed: false, write: (own) => own || text, spaced: false } : SAME;
 }
 
-/** Whether the only old line may have been trimmed, and not dedented, since the new ones behind the first are no further out than it is. */
+/** Whether the only old line may have been trimmed, and not dedented: a new line behind the first has what it lacks. */
 function mayBeTrimmed([only, ...others]: readonly IndentPair[], inserts: readonly NewIndent[]): boolean {
   const { patch, text, deleted, body, at } = only!;
   const rest = inserts.slice(deleted ? 1 : 0);
   if (others.length > 0 || patch !== "" || rest.length === 0 || (!deleted && rest[0]!.at <= at)) return false;
-  // Behind a line that opens a block stands a deeper one.
   const isInner = rest[0]!.own === text && OPENS.test(deleted ? inserts[0]!.body : body);
-  return !isInner && rest.every(({ own }) => own.startsWith(text));
+  return !isInner && rest.some(({ own }) => own.startsWith(text));
 }
 
-/**
- * Whether the new lines are as far from the text's indentation as the old ones are. They may have it already, where the
- * old ones alone were moved. Null where it can be either.
- */
-function areMoved(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): boolean | null {
-  const { own, given } = countVotes(pairs, inserts);
-  if (given === 0) return true;
-  const deleted = pairs.filter((pair) => pair.deleted);
-  // Context is the same on both sides of the patch, so both have its indentation: new lines that do not are in doubt.
-  if (own > 0 || deleted.length < pairs.length) return null;
-  const [first] = pairs.map(({ text }) => text).sort((a, b) => a.length - b.length);
-  if (!inserts.every((insert) => insert.own.startsWith(first!))) return null;
-  // Where nothing but the indentation changes, it may be what is to change.
-  return deleted.map(({ body }) => body).join("\n") === inserts.map(({ body }) => body).join("\n") ? null : false;
+/** Whether a change begins as far in as the text has the old line there. Behind a line that opens a block a deeper one says nothing. */
+function hasOwn(pairs: readonly IndentPair[], { own, at }: NewIndent): boolean {
+  const beside = nextTo(pairs, at);
+  return beside !== undefined && own === beside.text && !(beside.at < at && OPENS.test(beside.body));
 }
-
-/** How many changes begin as far in as the patch has the old line there, and how many as the text has it. */
-function countVotes(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): { own: number; given: number } {
-  let own = 0;
-  let given = 0;
-  for (const [i, insert] of inserts.entries()) {
-    if (inserts[i - 1]?.at === insert.at) continue;
-    const beside = nextTo(pairs, insert.at);
-    if (beside === undefined || beside.patch === beside.text) continue;
-    if (insert.own === beside.patch) own++;
-    // Behind a line that opens a block a deeper one says nothing.
-    else if (insert.own === beside.text && !(beside.at < insert.at && OPENS.test(beside.body))) given++;
-  }
-  return { own, given };
-}
-
-const OPENS = /(?:[:{([=,>]|\b(?:then|do|begin|else))$/;
 
 /** The deleted line that a change begins with, else the line before it, else the one behind. */
 function nextTo(pairs: readonly IndentPair[], at: number): IndentPair | undefined {
   const behind = pairs.find((pair) => pair.at >= at);
   if (behind?.at === at && behind.deleted) return behind;
   return pairs.findLast((pair) => pair.at < at) ?? behind;
-}
-
-/** Context without any of its white space, from lines of several depths: the new lines have theirs if they stand as their neighbours do. */
-function areStripped(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): boolean {
-  const context = pairs.filter((pair) => !pair.deleted);
-  const depths = new Set(context.map(({ text }) => text));
-  const isBare = context.every(({ patch }) => patch === "") && depths.size > 1 && !depths.has("");
-  if (!isBare || pairs.some((pair) => pair.deleted && pair.patch !== pair.text)) return false;
-  return inserts.every(({ own, at }, i) => {
-    if (inserts[i - 1]?.at === at) return own !== "";
-    const before = pairs.findLast((pair) => pair.at < at);
-    const behind = pairs.find((pair) => pair.at >= at);
-    const isOpened = before !== undefined && OPENS.test(before.body);
-    return (
-      (own === before?.text && !isOpened) || (own === behind?.text && (before === undefined || own === before.text))
-    );
-  });
 }
 
 function changeTabs(pairs: readonly IndentPair[]): Indenting | null {
@@ -202,41 +180,4 @@ function mayBeScaled(pairs: readonly IndentPair[], inserts: readonly NewIndent[]
   const steps = inserts.map(({ own }) => Math.abs(own.length - length)).filter((each) => each > 0);
   if (steps.length === 0 || pairs.some(({ patch }) => patch.length !== length)) return false;
   return step() > 0 && Math.min(...steps) !== step();
-}
-
-/**
- * Spaces for each depth of the patch where it has levels of another width than the text: each depth has one in the text, and no
- * two of them change places. Items of a list (`- a`) have depths of their own, since YAML lets them stand as far in as their
- * key. A new line has a depth that an old one has, or one in the ratio that all of them share. Null where a change begins at a
- * depth that may be the text's own.
- */
-function changeDepths(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): Indenting | null {
-  const keyOf = (own: string, body: string) => (body.startsWith("- ") ? `${own}-` : own);
-  const known = new Map(pairs.map(({ patch, text, body }) => [keyOf(patch, body), text]));
-  // One column less may be a marker that was lost.
-  const isDoubtful = ({ patch, text, body }: IndentPair) =>
-    /[^ ]/.test(patch + text) || known.get(keyOf(patch, body)) !== text || text.length === patch.length + 1;
-  if (known.get("") || pairs.some(isDoubtful)) return null;
-  const depths = [...known].sort(([a], [b]) => a.length - b.length);
-  const isOrdered = ["", "-"].every((end) =>
-    depths
-      .filter(([own]) => own.endsWith("-") === (end === "-"))
-      .every(([, text], i, all) => i === 0 || text.length > all[i - 1]![1].length),
-  );
-  const isMeant = inserts.every((insert, i) => {
-    const beside = nextTo(pairs, insert.at)!;
-    const isItem = insert.body.startsWith("- ") && known.has(keyOf(insert.own, insert.body));
-    if (isItem || inserts[i - 1]?.at === insert.at) return true;
-    const isOpened = beside.at < insert.at && OPENS.test(beside.body);
-    return isOpened ? insert.own.length > beside.patch.length : insert.own === beside.patch;
-  });
-  if (!isOrdered || !isMeant) return null;
-  const wide = pairs.filter(({ patch, text }) => patch + text !== "").sort((a, b) => a.patch.length - b.patch.length);
-  const [{ length }, width] = [wide[0]!.patch, wide[0]!.text.length];
-  const isScaled =
-    wide.some(({ patch }) => patch.length !== length) &&
-    wide.every(({ patch, text }) => patch.length * width === text.length * length);
-  const scale = (own: string) =>
-    isScaled && own.length % length === 0 ? " ".repeat((own.length * width) / length) : null;
-  return { changed: true, write: (own, _, body) => known.get(keyOf(own, body)) ?? scale(own), spaced: false };
 }

@@ -1,7 +1,7 @@
 import type { Hunk } from "../patch.js";
 import { type ApplyResult, type Conflict, type ConflictReason, type Rung, rungs } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
-import type { Aligner, ApplyOptions } from "./aligner.js";
+import type { ApplyOptions } from "./aligner.js";
 import { findApplied } from "./applied.js";
 import { type Candidate, conflict, type Match } from "./match.js";
 import type { OrderRows } from "./order.js";
@@ -32,8 +32,7 @@ export type Align = (
   target: Target,
   address: Address | null,
   loosest: Rung,
-  beyond: Aligner | undefined,
-) => readonly Match[] | Conflict | null;
+) => Candidate | Conflict | null;
 
 /** Places a hunk that omits lines with dots; null if it has none. */
 export type Fill = (sides: Sides, target: Target, ladder: Ladder) => Candidate | Conflict | null;
@@ -67,12 +66,12 @@ export function climb(
   path: string,
   given: readonly Rung[],
   ladder: Ladder,
-  { loosest = "misspelt", beyond }: ApplyOptions,
+  { loosest = "misspelt" }: ApplyOptions,
 ): ApplyResult {
   const target = readTarget(text, hunks, path);
   const candidates = hunks.map((hunk) => {
     const sides = takeApart(hunk);
-    return sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, ladder, loosest, beyond);
+    return sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, ladder, loosest);
   });
   return rewrite(settle(candidates, target, ladder.orderRows), target, given);
 }
@@ -85,13 +84,7 @@ function findBare(sides: Sides, { text, starts, lines }: Target): Candidate | Co
 }
 
 /** Tries each rung; each also checks whether the new text already stands there. */
-function findMatches(
-  sides: Sides,
-  target: Target,
-  ladder: Ladder,
-  loosest: Rung,
-  beyond?: Aligner,
-): Candidate | Conflict {
+function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung): Candidate | Conflict {
   const refuse = (reason: ConflictReason, rung: Rung, at: readonly number[] = []) => conflict(sides, reason, rung, at);
   const applied = sides.hint === null ? null : findApplied(sides, [0], target);
   if (applied !== null) return refuse("already-applied", "exact", [applied]);
@@ -129,20 +122,21 @@ function findMatches(
     const kept = keepNear(agreed, sides, target);
     const found = kept.flatMap((row) => readMatch(sides, row, rung, ladder, target) ?? []);
     // A last line without a newline is a place too, unless the hunk says that its own has none.
-    const others =
-      rung === "exact" && !sides.hunk.oldNoNewline ? agreed.length : found.length + agreed.length - kept.length;
+    const others = rung === "exact" && sides.hunk.oldNoNewline ? found.length : agreed.length;
     if (found.length > 0) return { sides, found, total: others };
     // Only the final newline is to change: a text whose lines fit but not their end is already as the patch wants it.
     if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
       return refuse("already-applied", rung, fresh);
+    // A looser rung would write here what this one refuses.
+    if (rung !== "exact" && agreed.length > 0) return refuse("ambiguous", rung, agreed);
   }
   const isBare = sides.hint === null && highest >= rungs.indexOf("elided");
   const filled = isBare ? ladder.fill?.(sides, target, ladder) : null;
   if (filled) return filled;
   if (ladder.align && highest >= rungs.indexOf("context")) {
-    const found = ladder.align(sides, target, address, loosest, beyond);
-    if (found) return "reason" in found ? found : { sides, found };
-    last = beyond?.rung ?? (loosest === "context" ? loosest : "misspelt");
+    const found = ladder.align(sides, target, address, loosest);
+    if (found) return found;
+    last = loosest === "context" ? loosest : "misspelt";
   }
   const isSearched = elsewhere.length === 0 && sides.hint === null && target.effort.searches-- > 0;
   const fragments = (isSearched && ladder.findFragments?.(sides.old, target)) || [];

@@ -54,7 +54,7 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
   const indenting = learnIndenting(indents, inserts, () => stepOf(target));
   if (indenting === null || (indenting.changed && writesInString(pairs, changes))) return null;
   const inner = plain.filter(({ patch, text }) => patch.trim() !== text.trim());
-  if (inner.some(({ patch, text }) => !(patch + text).trim().includes("\t"))) return null;
+  if (inner.some(({ patch, text, deleted }) => deleted && !(patch + text).trim().includes("\t"))) return null;
   if (indents.some(({ patch, text }) => patch !== text) || inner.length > 0) repairs.add("indentation");
   const doubtfulTabs = inner.length > 0 || indenting.spaced || (indenting.changed && /\S *\t/.test(text));
   const unquote = (all: string, one: string | undefined, inner: string, two: string, other: string) =>

@@ -3,7 +3,7 @@ import { rungs } from "../result.js";
 import type { ApplyOptions, LineRange } from "./aligner.js";
 
 export function needApplyOptions(options: ApplyOptions): void {
-  needOptions(options, { loosest: rungs, at: "object", beyond: "object" });
+  needOptions(options, { loosest: rungs, at: "object" });
 }
 
 export function needRange(range: LineRange): void {

@@ -11,9 +11,13 @@ export const orderRows: OrderRows = (candidates) => {
   const ordered = candidates.filter(isOrdered);
   // Places are found from the text's start to its end.
   const rows = ordered.map(({ found }) => found.map(({ row }) => row));
+  // The next hunk may begin with context of this one, but not with a line that this one changes.
+  const reach = ordered.map(({ sides: { old, trailing } }) => Math.max(1, old.length - trailing));
   // From the front: which rows are behind some row of the hunk before. From the back: which of these are before some row of the next.
-  for (let i = 1; i < rows.length; i++) rows[i] = rows[i]!.filter((row) => row > (rows[i - 1]![0] ?? Infinity));
-  for (let i = rows.length - 2; i >= 0; i--) rows[i] = rows[i]!.filter((row) => row < (rows[i + 1]!.at(-1) ?? -1));
+  for (let i = 1; i < rows.length; i++)
+    rows[i] = rows[i]!.filter((row) => row >= (rows[i - 1]![0] ?? Infinity) + reach[i - 1]!);
+  for (let i = rows.length - 2; i >= 0; i--)
+    rows[i] = rows[i]!.filter((row) => row + reach[i]! <= (rows[i + 1]!.at(-1) ?? -1));
   const allowed = new Map<Candidate | Conflict, number[]>(ordered.map((candidate, i) => [candidate, rows[i]!]));
   return candidates.map((candidate) => {
     const own = allowed.get(candidate);

@@ -3,6 +3,7 @@ import type { AppliedHunk, ApplyResult, Conflict, Rung } from "../result.js";
 import { rungs } from "../result.js";
 import type { Sides } from "../sides.js";
 import { type Splice, spliceText } from "../splice.js";
+import { isBesideGap } from "./context.js";
 import { endingAt } from "./endings.js";
 import type { Match, Placed } from "./match.js";
 import { conflict } from "./match.js";
@@ -37,7 +38,7 @@ export function rewrite(placings: readonly (Placed | Conflict)[], target: Target
     const { hunk, hint } = sides;
     const offset = hint === null ? 0 : row - hint;
     const repairs = new Set([...given, ...style.repairs]);
-    if (rung === "context" || rung === "misspelt" || rung === "anchored") repairs.add(rung);
+    if (rung === "context" || rung === "misspelt") repairs.add(rung);
     if (offset !== 0) repairs.add("place");
     // Blocks without line numbers have no order to be out of.
     if (hint !== null && row < furthest) repairs.add("order");
@@ -63,7 +64,10 @@ function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Targ
     while (rows[before] === -1) before--;
     let behind = to;
     while (rows[behind] === -1) behind++;
-    const first = deleted[0] ?? (before >= 0 ? rows[before]! + 1 : (rows[behind] ?? row));
+    // The text's blank lines stay before new ones that end with one, and behind those that begin with one.
+    const isBehindGap = isBesideGap({ from, to, insert }, rows) && insert.at(-1)!.trim() === "";
+    const isAbove = before >= 0 && !isBehindGap;
+    const first = deleted[0] ?? (isAbove ? rows[before]! + 1 : (rows[behind] ?? row));
     const start = starts[first]!;
     const end = starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!;
     if (start === end && insert.length === 0) continue;

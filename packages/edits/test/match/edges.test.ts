@@ -244,13 +244,6 @@ describe("context that is not quite the text's", () => {
       "first = 2;\n# x\nb\nc\nd\n",
       "context",
     ],
-    [
-      "has one less beside other words",
-      "call(one, two)\n\ny\nz\n",
-      [[null, "-call(one, two)\n+run(two, one)\n y\n z"]],
-      "run(two, one)\n\ny\nz\n",
-      "context",
-    ],
     ["has one less beside an unlike line", "abcd\nx\ny\nz\n", [[null, "-abcd\n+aefg\n y\n z"]], "not-found"],
     [
       "has one less beside the likest of two",

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
 import { parseBeginPatch } from "../../src/formats/begin-patch.js";
 import { parseStrReplace } from "../../src/formats/str-replace.js";
-import { anchored } from "../../src/match/anchored.js";
 import { parsePatch } from "../../src/parse.js";
 import type { Reading } from "../../src/reading.js";
 
@@ -10,28 +9,6 @@ function patchOf(reading: Reading) {
   return reading.ok ? reading.patch : expect.fail(JSON.stringify(reading.errors));
 }
 const diff = (hunks: string, path = "x.ts") => patchOf(parsePatch(`--- a/${path}\n+++ b/${path}\n${hunks}`));
-
-describe("a line that stands more than once, on the anchored rung", () => {
-  const apply = (hunk: string, text: string) => applyPatch(diff(`@@ ... @@\n${hunk}`), text, { beyond: anchored });
-
-  test.each<[what: string, hunk: string, text: string, made: string | null]>([
-    [
-      "on both sides of a change",
-      " a\n }\n-b\n+n\n }\n c\n invented\n d\n",
-      "a\n}\nb\n}\nc\nd\n",
-      "a\n}\nn\n}\nc\nd\n",
-    ],
-    ["between lines that have moved apart", " a\n }\n-b\n+n\n c\n invented\n d\n", "a\n}\nx\n}\nb\nc\nd\n", null],
-    ["in the text alone", " a\n-b\n+n\n c\n invented\n d\n", "a\nb\nc\nx\nx\nd\n", "a\nn\nc\nx\nx\nd\n"],
-    ["in the hunk alone", " a\n x\n x\n-b\n+n\n c\n d\n", "a\nx\nb\nc\nd\n", null],
-    ["as the line that is deleted", " a\n-b\n+n\n c\n invented\n b\n d\n", "a\nb\nc\nb\nd\n", "a\nn\nc\nb\nd\n"],
-    ["at the beginning of the text", "-a\n+n\n b\n invented\n c\n", "a\nb\nx\nc\n", "n\nb\nx\nc\n"],
-  ])("%s", (_, hunk, text, made) => {
-    const result = apply(hunk, text);
-    if (made === null) expect(result).toMatchObject({ ok: false });
-    else expect(result).toMatchObject({ ok: true, text: made, hunks: [{ repairs: ["anchored"] }] });
-  });
-});
 
 describe("dots for lines that are left out", () => {
   const apply = (old_str: string, new_str: string, text: string) => {
@@ -136,68 +113,5 @@ describe("carriage returns", () => {
     const hunk = { id: "1", oldStart: 0, newStart: 1, lines: ["+x", "+y"] };
     const file = { kind: "modify", before: "f", after: "f", whole: true, hunks: [hunk] } as const;
     expect(applyPatch(file, before)).toMatchObject({ ok: true, text: after });
-  });
-});
-
-describe("a comment in other words", () => {
-  const apply = (line: string, there: string, path = "x.ts") =>
-    applyPatch(
-      diff(`@@ ... @@\n ${line}\n one();\n-two();\n+new();\n three();\n`, path),
-      `${there}\none();\ntwo();\nthree();\n`,
-    );
-  const words = (last: string, length: number) =>
-    `// ${last} the first of all rows ${"word ".repeat(220)}`.slice(0, length - 1).padEnd(length, "s");
-
-  test.each<[what: string, line: string, there: string, ok: boolean]>([
-    ["of a thousand characters", words("takes", 1000), words("finds", 1000), true],
-    ["of more, in the text", words("takes", 1000), words("finds", 1001), false],
-    ["of more, in the patch", words("takes", 1001), words("finds", 1000), false],
-    ["behind a string", 'open("x"); // takes the first of rows', 'open("x"); // takes the first of all rows', true],
-    ["in a string", 'open(" // takes the first of rows', 'open(" // takes the first of all rows', false],
-    ["behind other code", "open(x); // takes the first of rows", "open(y); // takes the first of all rows", false],
-    ["of which half are the same", "// takes the first of two", "// takes the first row there is", false],
-    [
-      "without a mark, below a comment's first line",
-      "Takes the first of rows",
-      "/**\nTakes the first of all rows",
-      true,
-    ],
-    [
-      "without a mark, below a comment's end",
-      "Takes the first of rows",
-      "/**\n */\nTakes the first of all rows",
-      false,
-    ],
-    ["without a mark, below code", "Takes the first of rows", "open();\nTakes the first of all rows", false],
-    [
-      "without a mark, far below",
-      "Takes the first of rows",
-      `/**\n${"* x\n".repeat(99)}Takes the first of all rows`,
-      true,
-    ],
-    [
-      "without a mark, too far below",
-      "Takes the first of rows",
-      `/**\n${"* x\n".repeat(100)}Takes the first of all rows`,
-      false,
-    ],
-  ])("%s", (_, line, there, ok) => {
-    expect(apply(line, there)).toMatchObject({ ok });
-  });
-
-  test("is one only in files whose comments are known", () => {
-    for (const [path, mark] of [
-      ["x.py", "# "],
-      ["Makefile", "# "],
-      ["x.go", "// "],
-      ["x.rs", "//! "],
-    ] as const) {
-      expect(apply(`${mark}takes the first of rows`, `${mark}takes the first of all rows`, path)).toMatchObject({
-        ok: true,
-      });
-      expect(apply(`${mark}takes the first of rows`, `${mark}takes the first of all rows`, "x.md")).toMatchObject({
-        ok: false,
-      });
-    }
   });
 });

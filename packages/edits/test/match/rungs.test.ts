@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
 import type { ApplyOptions } from "../../src/match/aligner.js";
-import { anchored } from "../../src/match/anchored.js";
 import { parsePatch } from "../../src/parse.js";
 import type { ApplyResult, Rung } from "../../src/result.js";
 
@@ -156,52 +155,5 @@ describe("line endings", () => {
   test("are not given to a hunk that is to change them", () => {
     const result = apply(["@@ -1,2 +1,2 @@\n line 1\n-line 2\n+line 2\r\n"], lines(1, 9));
     expect(result).toMatchObject({ ok: true, text: lines(1, 9).replace("2\n", "2\r\n"), hunks: [{ repairs: [] }] });
-  });
-});
-
-describe("the anchored rung", () => {
-  const block = (between: string, old = "line 6") =>
-    `@@ -2,8 +2,8 @@\n line 2\n${between} line 5\n-${old}\n+new\n line 7\n line 8\n line 9\n`;
-  const invented = block(" something\n else\n");
-  const text = lines(1, 12);
-
-  test("lets context between the hunk's first and last line differ, and keeps the text's", () => {
-    const expected = `${lines(1, 5)}new\n${lines(7, 12)}`;
-    for (const between of [" something\n else\n", "", " line 3\n"])
-      expect(apply([block(between)], text, { beyond: anchored })).toMatchObject({ ok: true, text: expected });
-    const longer = text.replace("line 3\n", "line 3\na\nb\nc\n");
-    const kept = expected.replace("line 3\n", "line 3\na\nb\nc\n");
-    const result = apply([invented], longer, { beyond: anchored });
-    expect(result).toMatchObject({ ok: true, text: kept, hunks: [{ repairs: ["anchored"] }] });
-  });
-
-  test("is never used unless it is passed, nor reported where a rung before it sufficed", () => {
-    expect(apply([invented], text)).toMatchObject({
-      ok: false,
-      conflicts: [{ reason: "not-found", rung: "misspelt" }],
-    });
-    expect(apply([hunk(4)], text, { beyond: anchored })).toMatchObject({ ok: true, hunks: [{ repairs: [] }] });
-    expect(apply([invented], text, { beyond: anchored, loosest: "indentation" })).toMatchObject({ ok: false });
-  });
-
-  test.each([
-    ["a line to be deleted is not there", block(" something\n else\n", "line six"), text, "not-found"],
-    ["the first line stands twice", invented, `line 2\n${text}`, "ambiguous"],
-    ["the last line stands twice", invented, `${text}line 9\n`, "ambiguous"],
-    [
-      "the line beside an insertion is not there",
-      invented.replace(" line 5\n-line 6\n", " line five\n"),
-      text,
-      "not-found",
-    ],
-    ["the lines beside an insertion do not touch", invented.replace("-line 6\n", ""), text, "not-found"],
-    ["the lines stand in another order", invented, text.replace(/line 5\n(line 6\n)/, "$1line 5\n"), "not-found"],
-    ["most of it is not there", block(" a\n b\n c\n d\n e\n f\n g\n"), text, "not-found"],
-    ["the anchors are too far apart", invented, text.replace("line 3\n", `line 3\n${lines(20, 40)}`), "not-found"],
-  ] as const)("refuses where %s", (_, patch, before, reason) => {
-    expect(apply([patch], before, { beyond: anchored })).toMatchObject({
-      ok: false,
-      conflicts: [{ reason, rung: "anchored" }],
-    });
   });
 });

@@ -16,7 +16,6 @@ describe("a line of the text that a block has left out beside a change", () => {
   test.each([
     ["a blank one below", `one();\nlet price = 1;\n!\n${tail}`, `one();\nlet price = 2;\n!\n${tail}`],
     ["a blank one above", `one();\n!\nlet price = 1;\n${tail}`, `one();\n!\nlet price = 2;\n${tail}`],
-    ["one above, by a word", `one();\n!\ninterface Price {\n${tail}`, `one();\n!\ntype Price = {\n${tail}`],
     ["another below", `one();\nlet price = 1;\n!two();\n${tail}`, `one();\nlet price = 2;\n!two();\n${tail}`],
     ["a blank one below a deleted line", `one();\ntwo();\n!\n${tail}`, `one();\n!\n${tail}`],
     ["a blank one above a deleted line", `one();\n!\ntwo();\n${tail}`, `one();\n!\n${tail}`],
@@ -53,10 +52,21 @@ describe("a line of the text that a block has left out beside a change", () => {
       `one();\n"a": "1",\n"b": "1",\n${tail}`,
     ],
     ["blank ones are on both sides of a deleted line", `one();\n!\ntwo();\n!\n${tail}`, `one();\n!\n!\n${tail}`],
-    ["new blank lines are beside a blank one", `one();\n!\n${tail}`, `one();\n\nlet price = 2;\n${tail}`],
+    [
+      "new lines between blank ones are beside a blank one",
+      `one();\n!\n${tail}`,
+      `one();\n\nlet price = 2;\n\n${tail}`,
+    ],
   ])("leaves a doubt, and is refused, where %s", (_, text, now) => {
     expect(applyWithout(text, now)).toMatchObject({ ok: false, conflicts: [{ reason: "not-found" }] });
   });
+});
+
+test.each([
+  ["before new lines that end with one", `one();\n!\n${tail}`, `one();\n!\nzero();\n\n${tail}`],
+  ["behind new lines that begin with one", `one();\n!\n${tail}`, `one();\n\nzero();\n!\n${tail}`],
+])("a blank line of the text that a block has left out stays %s", (_, text, now) => {
+  expect(applyWithout(text, now)).toMatchObject({ ok: true, text: now.replace("!", "") });
 });
 
 describe("a blank line that a block has before the text's first line or behind its last", () => {

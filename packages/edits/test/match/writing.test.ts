@@ -41,7 +41,7 @@ describe("typography", () => {
 describe("white space", () => {
   test.each<Row>([
     ["inside of a line is the text's, with tabs", "a\tb\nc\n", " a  b\n-c\n+d", "a\tb\nd\n", "indentation"],
-    ["inside of a line of spaces is context", "a  b\nc\n", " a b\n-c\n+d", "a  b\nd\n", "context"],
+    ["inside of a line of spaces is the text's", "a  b\nc\n", " a b\n-c\n+d", "a  b\nd\n", "indentation"],
     ["inside of new lines is in doubt then", "a\tb\nc\n", " a  b\n-c\n+d  e", "ambiguous"],
     ["at the end is dropped as the text does", "a\nb\n", " a  \n-b  \n+c  ", "a\nc\n", "trailing-space"],
     ["at the end is not made", "a  \nb  \n", " a\n-b\n+c", "a  \nc\n", "trailing-space"],
@@ -67,82 +67,16 @@ describe("indentation", () => {
       "indentation",
     ],
     ["that the first line lacks is not given twice", "  a\n  b\n", "-a\n+  n\n   b", "  n\n  b\n", "indentation"],
-    ["that two new lines lack is in doubt", "  a\n  b\n", "-a\n+n\n+m\n   b", "not-found"],
-    ["that one of two new lines lacks is in doubt", "  a\n", "-a\n+n\n+  m", "not-found"],
+    ["that two new lines lack is in doubt", "  a\n  b\n", "-a\n+n\n+m\n   b", "ambiguous"],
+    ["that one of two new lines lacks is in doubt", "  a\n", "-a\n+n\n+  m", "ambiguous"],
     ["moves with a line that opens a block", "  a\n", "-a\n+n {\n+  m\n+}", "  n {\n    m\n  }\n", "indentation"],
-    [
-      "of wider levels becomes the text's",
-      "a\n  b\n    c\n",
-      " a\n     b\n-        c\n+        d",
-      "a\n  b\n    d\n",
-      "indentation",
-    ],
-    [
-      "of a deeper level in place of another is in doubt",
-      "a\n  b\n    c\n",
-      " a\n     b\n-        c\n+            d",
-      "not-found",
-    ],
+    ["of wider levels is in doubt", "a\n  b\n    c\n", " a\n     b\n-        c\n+        d", "ambiguous"],
     [
       "that is a column less stands for a lost marker",
       "a\n  b\n    c\n",
       " b\n-    c\n+    d",
       "a\n  b\n    d\n",
       "indentation",
-    ],
-  ])("%s", expectRow);
-});
-
-describe("a comment of the context in other words", () => {
-  const [one, other] = ["takes the first row of all", "takes the first of all rows"];
-  const row = (what: string, path: string, before: string, is = true, words: [string, string] = [one, other]): Row => {
-    const made = `${before}${words[0]}\nn\nb\n`;
-    const lines = ` ${before}${words[1]}\n-a\n+n\n b`;
-    return is
-      ? [what, made.replace("\nn\n", "\na\n"), lines, made, "context", path]
-      : [what, made.replace("\nn\n", "\na\n"), lines, "not-found", undefined, path];
-  };
-  test.each<Row>([
-    row("is one of C", "a.ts", "// "),
-    row("is one for documents", "a.ts", "/** "),
-    row("is one in a block", "a.ts", " * "),
-    row("is one of a shell", "a.py", "# "),
-    row("is one of a file without ending", "b/Makefile", "# "),
-    row("is one behind code", "a.py", "x = 1 # "),
-    row("is none in a string", "a.py", "x = '# ", false),
-    row("is none of the other languages", "a.ts", "# ", false),
-    row("is none of a shell", "a.py", "// ", false),
-    row("is none of a file that is not known", "a", "// ", false),
-    row("is none without its mark", "a.ts", "", false),
-    row("is none of three words", "a.ts", "// ", false, ["takes the first", "takes one first"]),
-    row("is none of half the words", "a.ts", "// ", false, ["takes the first row", "takes the last item"]),
-    row("is none with signs of code", "a.ts", "// ", false, [`${one}=1`, `${other}=1`]),
-  ])("%s", expectRow);
-
-  test.each<Row>([
-    [
-      "is a line inside of a block",
-      `/*\n${one}\n*/\na\nb\n`,
-      ` ${other}\n */\n-a\n+n\n b`,
-      `/*\n${one}\n*/\nn\nb\n`,
-      "context",
-      "a.ts",
-    ],
-    [
-      "is no line behind a block",
-      `/* x */\n${one}\nc\na\nb\n`,
-      ` ${other}\n c\n-a\n+n\n b`,
-      "not-found",
-      undefined,
-      "a.ts",
-    ],
-    [
-      "is no line of a block of others",
-      `/*\n${one}\n*/\na\nb\n`,
-      ` ${other}\n */\n-a\n+n\n b`,
-      "not-found",
-      undefined,
-      "a.py",
     ],
   ])("%s", expectRow);
 });

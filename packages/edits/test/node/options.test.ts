@@ -16,7 +16,7 @@ const OPTIONS: Record<string, [call: Call, options: Readonly<Record<string, read
   ],
   "planEdits, how hunks match": [
     (apply) => planEdits(createPatch("a\n", "b\n"), { root, apply }),
-    { loosest: ["contxt"], at: [5], beyond: ["anchored"] },
+    { loosest: ["contxt"], at: [5] },
   ],
   "planEdits, the lines of a file": [
     (range) => planEdits(createPatch("a\n", "b\n"), { root, at: { x: range } }),
