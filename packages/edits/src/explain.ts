@@ -1,7 +1,9 @@
+import { nameAlike } from "./alike.js";
 import { areDots } from "./dots.js";
 import { splitLines, withoutReturn } from "./lines.js";
 import { looseLine } from "./match/normal.js";
-import { isAnchored } from "./match/section.js";
+import { isAnchored, readSection } from "./match/section.js";
+import { readTarget } from "./match/target.js";
 import { findNearest } from "./nearest.js";
 import { needPatch } from "./need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
@@ -151,28 +153,35 @@ function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
       row,
     };
   const { place, differs } = near;
-  const other = sides.old.findIndex((line, i) => withoutReturn(line) !== lines[place + i]);
-  if (other < 0)
+  const other = accountOther(sides, lines, place);
+  if (other === null)
     return {
       problem: `the old lines are at line ${place + 1}, but the patch may not be applied there.`,
       advice: "Send the lines of the place that is meant, and the range that they are in.",
       row: place,
     };
-  if (differs === null)
-    return {
-      problem: `the old lines are at line ${place + 1}, but with other white space or characters that look alike: at line ${place + other + 1} is ${quote(lines[place + other])}.`,
-      advice: "Send the old lines exactly as the file has them.",
-      row: place + other,
-    };
+  if (differs === null) return other;
+  const at = place + differs;
   const wanted = `${quote(sides.old[differs])}${sides.deleted[differs] ? ", to be taken away" : ""}`;
-  const found =
-    place + differs < lines.length
-      ? `at line ${place + differs + 1} is ${quote(lines[place + differs])}`
-      : "the file ends there";
+  const alike = nameAlike(sides.old[differs]!, lines[at] ?? "");
+  const found = at < lines.length ? `at line ${at + 1} ${alike ?? `is ${quote(lines[at])}`}` : "the file ends there";
   return {
     problem: `looked for ${wanted}; ${found}.`,
     advice: "Send the change again with old lines copied from the file.",
-    row: place + differs,
+    row: at,
+  };
+}
+
+/** Old lines that are at a place but for white space or characters; null where they are exactly the file's. */
+function accountOther({ old }: Sides, lines: readonly string[], place: number): Account | null {
+  const other = old.findIndex((line, i) => withoutReturn(line) !== lines[place + i]);
+  if (other < 0) return null;
+  const row = place + other;
+  const alike = nameAlike(old[other]!, lines[row] ?? "");
+  return {
+    problem: `the old lines are at line ${place + 1}, but with other white space or characters that look alike: at line ${row + 1} ${alike ?? `is ${quote(lines[row])}`}.`,
+    advice: "Send the old lines exactly as the file has them.",
+    row,
   };
 }
 
@@ -191,19 +200,35 @@ function accountAmbiguous({ conflict, hunk, sides, lines }: Facts): Account {
     const rest = total > 10 ? ` and ${total - 10} more` : "";
     return { problem: `looked for ${wanted}, which fits at lines ${some}${rest}.`, advice: more, row };
   }
-  if (candidates.length === 1 && hunk?.section !== undefined)
+  if (candidates.length === 1 && sides) return accountOne(sides, wanted, starts[0]! - 1, row, lines);
+  return { problem: `looked for ${wanted}, which fits at too many places.`, advice: more, row };
+}
+
+/** Why the only place of a hunk is not certain. */
+function accountOne(sides: Sides, wanted: string, place: number, row: number, lines: readonly string[]): Account {
+  const { hunk, hint, old } = sides;
+  const target = readTarget(lines.join("\n"), [hunk]);
+  const own = old.map((_, i) => place + i);
+  if (hunk.section !== undefined && readSection(sides, target)?.contradicted(place, own))
     return {
-      problem: `${wanted} is at line ${candidates[0]}, but not below ${quote(hunk.section)}, which the @@ line names.`,
+      problem: `${wanted} is at line ${row + 1}, but not below ${quote(hunk.section)}, which the @@ line names.`,
       advice: "Send the right name behind the @@, or none.",
       row,
     };
-  if (candidates.length === 1)
+  const other = accountOther(sides, lines, place);
+  const isLoose = old.every((line, i) => looseLine(line) === looseLine(lines[place + i] ?? "\0"));
+  if (other && isLoose) return other;
+  if (hint !== null && hint !== place)
     return {
-      problem: `looked for ${wanted}; it is near line ${candidates[0]}, and how its lines are meant there is not certain.`,
-      advice: "Send the old lines exactly as the file has them, white space included.",
+      problem: `${wanted} is at line ${row + 1}, but the @@ line names another place, where most of the lines fit as well.`,
+      advice: "Send the right line numbers, or none.",
       row,
     };
-  return { problem: `looked for ${wanted}, which fits at too many places.`, advice: more, row };
+  return {
+    problem: `looked for ${wanted}; it is near line ${row + 1}, and how its lines are meant there is not certain.`,
+    advice: "Send the old lines exactly as the file has them, white space included.",
+    row,
+  };
 }
 
 /** Where the line that a hunk is known by stands: its first added (`+`) or deleted (`-`) one, else one beside its change. */

@@ -41,6 +41,10 @@ function findLike(old: readonly string[], lines: readonly string[]): { place: nu
   return { place, differs: found - place };
 }
 
+/** A word, or one character of a script that has no spaces between words. */
+const WORD =
+  /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]|(?:(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}])[\p{L}\p{M}\p{N}_])+/gu;
+
 function wordsOf(line: string): Set<string> {
-  return new Set(line.slice(0, 1000).match(/\w+/g));
+  return new Set(line.slice(0, 1000).match(WORD));
 }

@@ -221,7 +221,7 @@ describe("old lines that are not found", () => {
 });
 
 describe("an ambiguous change", () => {
-  const text = "}\na = 1\n}\na = 1\n";
+  const text = "}\na = 1\n}\na = 1\nf()\n";
   test.each<[what: string, lines: string[], conflict: Partial<Conflict> & { more?: Partial<Hunk> }, head: string]>([
     ["at two places", ["-a = 1"], { candidates: [2, 4], total: 2 }, "looked for `a = 1`, which fits at lines 2, 4."],
     [

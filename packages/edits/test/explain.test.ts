@@ -194,6 +194,45 @@ test("lines that stand outside of the range are named", () => {
   );
 });
 
+test.each([
+  ["a letter of another script", "const a = 1;", "const \u0430 = 1;", "the file has U+0430 where the patch has U+0061"],
+  [
+    "an invisible character",
+    "const a = 1;",
+    "const a\u200b = 1;",
+    "the file has U+200B (zero-width space), which cannot be seen",
+  ],
+  [
+    "an invisible character of the patch",
+    "const a\u200b = 1;",
+    "const a = 1;",
+    "the patch has U+200B (zero-width space)",
+  ],
+  [
+    "a part of a line",
+    "list in state",
+    "The list in\u00a0state is long.",
+    "the file has U+00A0 (no-break space) where the patch has U+0020",
+  ],
+])("%s that looks like another is named", (_, old, there, part) => {
+  expect(explain(modify([`-${old}`, "-gone", "+new"]), `${there}\nx\n`)).toContain(part);
+});
+
+test.each([
+  ["Chinese", '打印("你好世界")', '打印("你好，世界")'],
+  ["Cyrillic", "сохранить(новый, файл)", "сохранить(старый, файл)"],
+  ["Thai", "พิมพ์สวัสดี", "พิมพ์สวัสดีครับ"],
+])("a line in %s is found by one that is like it", (_, old, there) => {
+  expect(explain(modify([`-${old}`, "+new"]), `x\n${there}\n`)).toContain(`at line 2 is \`${there}\``);
+});
+
+test("a place below its section is not said to be elsewhere", () => {
+  const text = "exports.v = (o) => {\n  if (x) {\n    try {\n      go(x);\n    }\n  }\n};\n";
+  const hunk = modify([" };", "+", "+more();"], { oldStart: 6, newStart: 6, section: "exports.v = (o) => {" });
+  const twice = `${text}exports.w = 1;\n};\n`;
+  for (const each of [text, twice]) expect(explain(hunk, each)).not.toContain("not below");
+});
+
 /** Every line that a message quotes with its number is that line of the file. */
 function expectNamed(head: string, text: string, label: unknown): void {
   const lines = text.split("\n");
