@@ -109,7 +109,7 @@ test.each(Object.entries(READERS))(
       const lines = old.flatMap((line, i) =>
         from + i === at
           ? [` ${out(line)}`, `+${out(indent)}inserted(line);`]
-          : i === 0
+          : i === old.length - 1
             ? [`-${line}`, `+${line}//`]
             : [` ${line}`],
       );
@@ -117,9 +117,10 @@ test.each(Object.entries(READERS))(
       const result = reading.ok ? applyPatch(reading.patch, meant.before) : null;
       tried++;
       if (!result?.ok) continue;
-      const head = all.slice(0, at + 1);
-      head[from] += "//";
-      const right = [...head, `${indent}inserted(line);`, ...all.slice(at + 1)].join("\n");
+      const made = all.slice();
+      made[from + old.length - 1] += "//";
+      made.splice(at + 1, 0, `${indent}inserted(line);`);
+      const right = made.join("\n");
       expect({ lines, made: result.text }).toEqual({ lines, made: right });
     }
     expect(tried).toBeGreaterThan(50 * rounds);
