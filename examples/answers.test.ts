@@ -40,7 +40,7 @@ test("based's example answers an unexpected error with the general one, and keep
   await session.ask({ type: "upload_file", filename: "a", content: "x" });
   expect(await session.ask({ type: "prompt", prompt: "fix it", activeFile: "a" })).toEqual({
     type: "error",
-    error: "Internal server error",
+    error: "the server failed",
     action: "prompt",
   });
   expect(await session.ask({ type: "list_files" })).toMatchObject({ files: ["a"] });

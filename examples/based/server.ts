@@ -9,16 +9,8 @@ export function serveBased(_workspace?: Workspace, thinking: Think = think): App
     async session(_, channel) {
       const files = new Map<string, string>();
       channel.send({ type: "initial_state", files: [], activeFile: null });
-      // One message after the other; the runtime rejects a second prompt or diff meanwhile.
-      for await (const message of channel) {
-        try {
-          channel.send(answer(files, message, thinking));
-        } catch (error) {
-          // The agent failed, and the session goes on.
-          console.error(error);
-          channel.send({ type: "error", error: "Internal server error", action: message.type });
-        }
-      }
+      // One message after the other; the runtime rejects a second prompt or diff meanwhile, and answers for an agent that fails.
+      await channel.handle((message) => channel.send(answer(files, message, thinking)));
     },
   });
 }

@@ -1,7 +1,10 @@
 import type { OpenSocket, Unknown, Violation } from "@parlance/wire";
 
 export interface ConnectOptions {
-  /** Where the server is. Its path is prepended to the contract's paths. @default the contract's own URL */
+  /**
+   * Where the server is. Its path is prepended to the contract's paths; a first part of theirs at its end, as emacs-agent's document prints it
+   * (`/api`), counts once. A token for another host than this one by plain http is warned about. @default the contract's own URL
+   */
   readonly baseUrl?: string;
   /**
    * A bearer token (RFC 6750), or the API key where the contract has one, or a function that returns it. It is called again after a 401.

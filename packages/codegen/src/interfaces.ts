@@ -118,7 +118,7 @@ function writeChannel(page: Page, name: string, channel: ChannelContract): Writt
       ? `options?: ${page.ours("CallOptions")}`
       : `options: ${page.ours("CallOptions")} & { open: ${page.global("Omit")}<${schemasOf(page, [first])}, "type"> }`;
   const held = page.ours("Channel", client, server, clientAsks.name);
-  const handled = page.ours("Channel", server, client, serverAsks.name);
+  const handled = page.ours("ServerChannel", server, client, serverAsks.name);
   return {
     declarations: [
       union(client, schemasOf(page, channel.client)),

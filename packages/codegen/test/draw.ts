@@ -18,7 +18,7 @@ export const pick = <T>(random: Random, list: readonly T[]): T => list[random(li
 
 /** Titles that hide something, end in a digit, or are ours. */
 export const titles = (
-  "OAuth2 Base64 Range Request Promise AsyncIterable Record Omit Object Array String Map Error Response Symbol Call Channel Checks " +
+  "OAuth2 Base64 Range Request Promise AsyncIterable Record Omit Object Array String Map Error Response Symbol Call Channel ServerChannel Checks " +
   "CallOptions ReopenOptions MessageStream ContractValue Session Sha256 X Text Readonly Function Date"
 ).split(" ");
 

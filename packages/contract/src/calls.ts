@@ -105,6 +105,15 @@ export interface Channel<Out, In, Asks = Record<never, never>> extends AsyncIter
   readonly closed: Promise<Closed>;
 }
 
+/** The server's side of a channel. */
+export interface ServerChannel<Out, In, Asks = Record<never, never>> extends Channel<Out, In, Asks> {
+  /**
+   * Calls a function with each message, in turn, until the channel ends. What it throws is answered with the protocol's error message, which
+   * names the message where it can, and the next message follows: the handler keeps its state. Rejects where the protocol has no such message.
+   */
+  handle(answer: (message: In) => unknown): Promise<void>;
+}
+
 /** A session's stream or channel, reached by its key from any handler. */
 export interface Session<Out, Asks = Record<never, never>> {
   /**

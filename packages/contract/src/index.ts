@@ -9,6 +9,7 @@ export type {
   MessageStream,
   OpenAsk,
   ReopenOptions,
+  ServerChannel,
   Session,
 } from "./calls.js";
 export type {

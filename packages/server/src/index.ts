@@ -1,4 +1,4 @@
-export type { Call, Channel, OpenAsk, Session } from "@parlance/contract";
+export type { Call, Channel, OpenAsk, ServerChannel, Session } from "@parlance/contract";
 export { Disconnected, Refusal, Violation } from "@parlance/wire";
 export type { Stats } from "@parlance/wire/scope";
 export { type Apps, fetchOf, type Placed } from "./apps.js";

@@ -117,6 +117,21 @@ describe("A channel", () => {
     );
   });
 
+  test("whose message handler fails, and that has no fault, has its close code", async () => {
+    const { hears, port } = await opened(
+      async (_, channel) => {
+        channel.send(state);
+        await channel.handle(() => {
+          throw new Error("secret");
+        });
+      },
+      {},
+      described({ fault: undefined }),
+    );
+    port.send('{"action":"list_files"}');
+    expect((await hears(2))[1]).toEqual([1011, "the handler failed"]);
+  });
+
   test("whose handler fails at once, and that has no fault, has its close code", async () => {
     const { hears } = await opened(
       () => {

@@ -5,6 +5,7 @@ import {
   type SessionClientMessage,
   type SessionServerMessage,
 } from "@parlance/protocols/based";
+import { Refusal } from "@parlance/server";
 import type { Port } from "@parlance/wire";
 import { expect, it } from "vitest";
 import { aborted, all, deferred, hold, overEachCarrier } from "./carriers.js";
@@ -178,6 +179,106 @@ overEachCarrier("based", (carrier) => {
     await expect(reading).rejects.toMatchObject({ name: "Disconnected" });
     expect(heard).toEqual([state, { type: "error", error: "the server failed" }]);
     expect(seen).toContain("close session failed");
+  });
+
+  const asks = [
+    { type: "prompt", prompt: "x" },
+    { type: "apply_diff", filename: "a", diff: "" },
+    { type: "upload_file", filename: "a", content: "" },
+    { type: "list_files" },
+    { type: "read_file", filename: "a" },
+  ] as const;
+
+  it.each(asks)("a general error about $type is an answer, and the session goes on", async (ask) => {
+    const { client } = await hold(carrier, based, {
+      async session(_, channel) {
+        channel.send(state);
+        for await (const { type: action } of channel)
+          channel.send({ type: "error", error: "Internal server error", action });
+      },
+    });
+    await using session = await client.session();
+    for (let i = 0; i < 2; i++) {
+      const answer = await session.ask(ask as SessionClientMessage & { type: "prompt" });
+      // On the wire a general error about `read_file` is the document's read error.
+      const said = ask.type === "read_file" ? { type: "read_file_error" } : { type: "error", action: ask.type };
+      expect(answer).toEqual({ ...said, error: "Internal server error" });
+    }
+  });
+
+  it.each(asks)(
+    "a message handler that fails at $type answers with the action, and keeps the session's files",
+    async (ask) => {
+      const { client, seen } = await hold(
+        carrier,
+        based,
+        {
+          async session(_, channel) {
+            const files: string[] = [];
+            let fails = true;
+            channel.send(state);
+            await channel.handle(async (message) => {
+              if (message.type === ask.type && fails && files.length > 0) {
+                fails = false;
+                throw message.type === "list_files"
+                  ? new Refusal("the disk is full", { status: 503 })
+                  : new Error("secret");
+              }
+              if (message.type === "upload_file") files.push(message.filename);
+              channel.send({ type: "file_uploaded", filename: "x", files: [...files] });
+            });
+          },
+        },
+        { served: { onError: false } },
+      );
+      await using session = await client.session();
+      await session.ask({ type: "upload_file", filename: "kept", content: "" });
+      const failed = await session.ask(ask as SessionClientMessage & { type: "prompt" });
+      const said = ask.type === "read_file" ? { type: "read_file_error" } : { type: "error", action: ask.type };
+      expect(failed).toEqual({ ...said, error: ask.type === "list_files" ? "the disk is full" : "the server failed" });
+      expect(seen).toContain(`refuse session ${ask.type === "list_files" ? 503 : 500}`);
+      const next = await session.ask({ type: "upload_file", filename: "next", content: "" });
+      expect(next).toMatchObject({ files: ["kept", "next"] });
+    },
+  );
+
+  it("a prompt that failed lets the next one run", async () => {
+    let prompts = 0;
+    const { client } = await hold(
+      carrier,
+      based,
+      {
+        async session(_, channel) {
+          channel.send(state);
+          await channel.handle(() => {
+            if (prompts++ === 0) throw new Error("secret");
+            channel.send({ type: "edit_error", error: "no" });
+          });
+        },
+      },
+      { served: { onError: false } },
+    );
+    await using session = await client.session();
+    expect(await session.ask({ type: "prompt", prompt: "x" })).toMatchObject({ type: "error", action: "prompt" });
+    expect(await session.ask({ type: "prompt", prompt: "x" })).toMatchObject({ type: "edit_error" });
+  });
+
+  it("a handler that fails in its loop names the action before it closes", async () => {
+    const { client } = await hold(
+      carrier,
+      based,
+      {
+        async session(_, channel) {
+          channel.send(state);
+          for await (const _ of channel) throw new Error("secret");
+        },
+      },
+      { served: { onError: false } },
+    );
+    const session = await client.session();
+    const answer = await session.ask({ type: "list_files" });
+    expect(answer).toEqual({ type: "error", error: "the server failed", action: "list_files" });
+    await expect(session.closed).rejects.toThrow(/1011/);
   });
 
   it("a handler that sends what is no message has a bug, which the hook sees", async () => {

@@ -291,6 +291,39 @@ overEachCarrier("loco", (carrier) => {
     await over.promise;
   });
 
+  it("a message handler that fails says `server.error`, and the stream goes on with its state", async () => {
+    let count = 0;
+    const { client } = await hold(
+      carrier,
+      loco,
+      serving(async (_, channel) => {
+        channel.send(hello);
+        await channel.handle((message) => {
+          if (message.type === "client.hello") return;
+          count++;
+          if (message.type === "client.cancel")
+            throw new Refusal("no model", { code: "MODEL_ERROR", details: { a: 1 } });
+          if (count === 1) throw new Error("secret");
+          channel.send({ type: "assistant.token", token: `${count}` });
+        });
+      }),
+      { ...options, served: { onError: false } },
+    );
+    await using channel = await client.stream(input, { open });
+    const user = { type: "client.user_message", message: "x" } as const;
+    for (const message of [user, { type: "client.cancel" } as const, user]) channel.send(message);
+    const heard: StreamServerMessage[] = [];
+    for await (const message of channel) {
+      heard.push(message);
+      if (message.type === "assistant.token") break;
+    }
+    expect(heard.slice(1)).toMatchObject([
+      { type: "server.error", error: { code: "INTERNAL_ERROR", message: "the server failed" } },
+      { type: "server.error", error: { code: "MODEL_ERROR", message: "no model", details: { a: 1 } } },
+      { type: "assistant.token", token: "3" },
+    ]);
+  });
+
   it("another handler speaks on the session's channel, and asks", async () => {
     const asked = deferred<unknown>();
     const handlers: LoCoHandlers = {

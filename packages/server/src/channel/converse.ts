@@ -1,4 +1,13 @@
-import { type AnyContract, Disconnected, fault, faultMessage, type Port, Refusal, Violation } from "@parlance/wire";
+import {
+  type AnyContract,
+  type AnyMessage,
+  Disconnected,
+  fault,
+  faultMessage,
+  type Port,
+  Refusal,
+  Violation,
+} from "@parlance/wire";
 import { type AnyChannel, Busy, type Link, link } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, calledOf, callOf, isHidden, refusalOf, sessionOf } from "../call.js";
@@ -11,6 +20,7 @@ import type { Called, How } from "../options.js";
 import type { Accepted, Sent } from "../ports.js";
 import { cancelled, closing } from "../reason.js";
 import { readThrown } from "../thrown.js";
+import { handling } from "./handling.js";
 
 const BUSY = "Another operation is already in progress. Please wait.";
 
@@ -61,9 +71,14 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
   callbacks.open(called);
   let how: How | undefined;
   scope.add(() => callbacks.close(called, how ?? endOf(scope.reason)));
+  const { served, handles } = handling(limited(context, channel), (error, about) => {
+    if (scope.closed || context.contract.channels[name]!.fault === undefined) throw error;
+    reportFailure(context, called, error);
+    sendFault(context, name, wire, refusalOf(error), about, wire.send);
+  });
   try {
     const handler = handlers[name] as (input: unknown, channel: AnyChannel, call: unknown) => unknown;
-    const handled = (async () => handler(called.input, limited(context, channel), callOf(context, called, scope)))();
+    const handled = (async () => handler(called.input, served, callOf(context, called, scope)))();
     // A handler that ignores its signal is not waited for.
     await new Promise<unknown>((resolve, reject) => {
       scope.add(() => resolve(undefined));
@@ -74,7 +89,7 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
   } catch (error) {
     if (!scope.closed) {
       how = "failed";
-      failed(context, called, wire, error);
+      failed(context, called, wire, error, handles());
     }
   }
   await finish(context, wire, port, scope);
@@ -104,13 +119,16 @@ function isAbort(error: unknown): boolean {
   return name === "AbortError" || name === "Disconnected";
 }
 
+function reportFailure({ callbacks }: Context, called: Called, error: unknown): void {
+  callbacks.refuse(called, refusalOf(error), error, called.operation);
+  if (isHidden(error)) callbacks.report(error, "handler", called.operation);
+}
+
 /** Sends the handler's failure as the protocol's fault, where it has one, and closes. */
-function failed(context: Context, called: Called, wire: Link, error: unknown): void {
-  const refusal = refusalOf(error);
-  context.callbacks.refuse(called, refusal, error, called.operation);
-  if (isHidden(error)) context.callbacks.report(error, "handler", called.operation);
+function failed(context: Context, called: Called, wire: Link, error: unknown, about?: string): void {
+  reportFailure(context, called, error);
   try {
-    sendFault(context, called.operation, wire, refusal);
+    sendFault(context, called.operation, wire, refusalOf(error), about);
   } catch {
     // A fault cannot be sent yet; the close code reports the failure.
   }
@@ -130,18 +148,26 @@ async function finish({ limits, root }: Context, wire: Link, port: Port, scope: 
   scope.close();
 }
 
-function sendFault({ contract }: Context, channel: string, wire: Link, refusal: Refusal, about?: string): void {
+/** Sends a refusal as the channel's message for it, about a message of the client where the protocol has a place for that. */
+function sendFault(
+  { contract }: Context,
+  channel: string,
+  wire: Link,
+  refusal: Refusal,
+  about?: string,
+  send: (message: AnyMessage) => unknown = wire.say,
+): void {
   const { fault } = contract.channels[channel]!;
   if (fault === undefined) return;
   const message = faultMessage(contract, fault, refusal);
   const echo = echoOf(contract, fault);
-  if (echo === undefined || about === undefined) return wire.say(message);
+  if (echo === undefined || about === undefined) return void send(message);
   try {
-    wire.say({ ...message, [echo]: about });
+    send({ ...message, [echo]: about });
   } catch (error) {
-    // With this echo it would be another message (based: a read error, which names its file).
+    // The name of another message is not the name of a request (based: `edit_error`).
     if (!(error instanceof Violation)) throw error;
-    wire.say(message);
+    send(message);
   }
 }
 
