@@ -7,7 +7,7 @@ import type { OpenOptions, openChannel } from "./channel/channel.js";
 import { unloaded } from "./disconnected.js";
 import { lazy } from "./lazy.js";
 import type { Operations, operations } from "./operation.js";
-import type { ConnectOptions } from "./options.js";
+import { assertOptions, type ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
 import type { openStream } from "./stream/open-stream.js";
 import type { Opening } from "./stream/opening.js";
@@ -35,6 +35,7 @@ export function client<Client>(
 ): Client {
   const any = contract as unknown as AnyContract;
   check(any);
+  assertOptions(connection);
   const requesting = requests(any, connection);
   let operating: Operations | undefined;
   const readings = new Set<Reading>();

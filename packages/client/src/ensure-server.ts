@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
-import { disconnected } from "@parlance/wire/errors";
+import { assertLimits, disconnected, misuse } from "@parlance/wire/errors";
 
 export interface ServerCommand {
   /** The program and its arguments. It is not run through a shell. */
@@ -36,7 +36,10 @@ const MAX_SAID = 2000;
  * program has the port.
  */
 export async function ensureServer(options: ServerCommand): Promise<EnsuredServer> {
+  assertLimits(options, "within");
   const { command, port, health, within = 10_000, cwd, env, signal } = options;
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw misuse(`port is a whole number from 1 to 65535, not ${String(port)}`);
   const url = `http://127.0.0.1:${port}`;
   const what = `the server at ${url}`;
   const running: EnsuredServer = { url, process: undefined, stop: async () => {} };

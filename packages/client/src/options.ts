@@ -1,4 +1,5 @@
 import type { OpenSocket, Unknown, Violation } from "@parlance/wire";
+import { assertLimits, misuse } from "@parlance/wire/errors";
 
 export interface ConnectOptions {
   /**
@@ -56,6 +57,14 @@ export const ANSWER_TIMEOUT = 300_000;
 export const RECONNECT_FOR = 120_000;
 /** Milliseconds for the answer to a join, a handshake or a cancel. */
 export const ANSWER_WITHIN = 30_000;
+
+/** @throws `TypeError` for a limit or time that is not one */
+export function assertOptions(options: ConnectOptions): void {
+  assertLimits(options, "maxMessageSize", "maxQueued", "reconnectFor", "idleTimeout", "answerTimeout");
+  const { retryWaits: waits = [] } = options as { readonly retryWaits?: unknown };
+  if (!Array.isArray(waits) || !waits.every((wait) => Number.isFinite(wait) && wait >= 0))
+    throw misuse(`retryWaits is a list of seconds, not ${JSON.stringify(waits)}`);
+}
 
 /** The default of `onViolation`. */
 export function rethrow(violation: Violation): never {

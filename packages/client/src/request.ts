@@ -33,9 +33,7 @@ export interface Requests {
 
 export function requests(contract: AnyContract, connection: ConnectOptions): Requests {
   const { fetch = (request: Request) => globalThis.fetch(request) } = connection;
-  const address = connection.baseUrl ?? contract.url;
-  if (!/^https?:\/\//i.test(address)) throw misuse(`add http:// to baseUrl "${address}"`);
-  const base = parsed(address);
+  const base = parsed(connection.baseUrl ?? contract.url);
   const authority = tokens(connection.token);
   if (connection.token !== undefined) warnOfPlainText(contract, base);
   const prefix = pathOf(contract, base);
@@ -89,12 +87,28 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
   };
 }
 
+/** Parses a base address. In a page, a path is below the page's own origin, as `fetch` reads it. */
 function parsed(address: string): URL {
+  const isPath = /^\.{0,2}\//.test(address);
+  const wrong = (what: string) => misuse(`baseUrl "${address}" ${what}`);
+  if (isPath && typeof location === "undefined")
+    throw wrong(
+      "is a path, which only a page can resolve: write the whole address, such as http://localhost:8080/path",
+    );
+  if (!isPath && !/^https?:\/\//i.test(address)) throw misuse(`add http:// to baseUrl "${address}"`);
+  let url: URL;
   try {
-    return new URL(address);
+    url = new URL(address, isPath ? location.href : undefined);
   } catch {
-    throw misuse(`baseUrl "${address}" is not a URL`);
+    throw wrong("is not a URL");
   }
+  if (!/^http/.test(url.protocol)) throw wrong(`is ${url.protocol} in this page: write the whole address`);
+  // Requests would be sent without them: `fetch` takes no address that contains a password.
+  if (url.username || url.password)
+    throw misuse(
+      `baseUrl contains a user name or password for ${url.host}: pass \`headers: { Authorization }\` instead`,
+    );
+  return url;
 }
 
 /**

@@ -205,7 +205,6 @@ it.each<[what: string, mistake: () => unknown, message: RegExp]>([
     () => client({ baseUrl: "localhost:8080" }),
     /add http:\/\/ to baseUrl "localhost:8080"/,
   ],
-  ["a baseUrl without a host", () => client({ baseUrl: "/api" }), /add http:\/\/ to baseUrl "\/api"/],
   ["a WebSocket's baseUrl", () => client({ baseUrl: "ws://localhost" }), /add http:\/\//],
   ["a header that no request can carry", () => client({ headers: { "X-Y": "é€" } }).health(), /ByteString|header/],
   [

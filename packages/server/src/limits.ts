@@ -1,4 +1,4 @@
-import { misuse } from "@parlance/wire";
+import { assertLimits } from "@parlance/wire/errors";
 import type { Pace } from "@parlance/wire/link";
 
 /**
@@ -111,13 +111,7 @@ export const LOG_LIMITS = { maxSize: 4 * MI, maxTotal: 256 * MI } as const;
 
 /** Takes the limits out of the options; throws `TypeError` for one that is not a number of at least 0. */
 export function resolveLimits(options: Partial<Limits>): Limits {
-  const limits: Record<string, number> = { ...LIMITS };
-  for (const name of Object.keys(LIMITS)) {
-    const value: unknown = options[name as keyof Limits];
-    if (value === undefined) continue;
-    if (typeof value !== "number" || !(value >= 0))
-      throw misuse(`${name} is a number of at least 0, not ${String(value)}`);
-    limits[name] = value;
-  }
-  return limits as unknown as Limits;
+  const names = Object.keys(LIMITS) as (keyof Limits)[];
+  assertLimits(options, ...names);
+  return Object.fromEntries(names.map((name) => [name, options[name] ?? LIMITS[name]])) as unknown as Limits;
 }

@@ -1,4 +1,4 @@
-import { misuse } from "@parlance/wire";
+import { assertLimits, misuse } from "@parlance/wire/errors";
 import { Scope } from "@parlance/wire/scope";
 import { isLoopback } from "./http/origin.js";
 import type { App } from "./serve.js";
@@ -51,6 +51,7 @@ export function inUse(port: number, cause: unknown): Error {
 export function checkListen(apps: readonly App[], host: string, options: ListenBase): void {
   for (const moved of ["hosts", "origins", "heartbeat", "maxMessageSize"])
     if (moved in options) throw misuse(`${moved} is an option of serve, not of listen`);
+  assertLimits(options, "maxConnections", "closeAfter");
   const open = apps.find((one) => !one.authenticates);
   if (!isLoopback(host) && open && !options.dangerouslyAllowEverybody)
     throw misuse(

@@ -23,6 +23,19 @@ export function misuse(message: string): TypeError {
   return Object.assign(new TypeError(message), { code: "usage" });
 }
 
+/**
+ * Checks the limits and times among a caller's options.
+ *
+ * @throws `TypeError` with the code `usage` for one that is not a number of at least 0
+ */
+export function assertLimits(options: object, ...names: readonly string[]): void {
+  for (const name of names) {
+    const value = (options as Readonly<Record<string, unknown>>)[name];
+    if (value !== undefined && !(typeof value === "number" && value >= 0))
+      throw misuse(`${name} is a number of at least 0, not ${String(value)}`);
+  }
+}
+
 export interface RefusalDetails {
   /** HTTP status; on a stream or channel, the status that the protocol's code stands for, where it has one. */
   readonly status?: number;

@@ -1,3 +1,4 @@
+import { assertLimits } from "@parlance/wire/errors";
 import { defer } from "../defer.js";
 import { LOG_LIMITS } from "../limits.js";
 
@@ -88,7 +89,9 @@ interface Held {
 
 /** Keeps streams in this process. */
 export function memoryLog(options: MemoryLogOptions = {}): EventLog {
-  const store = new MemoryStore({ ...LOG_LIMITS, ...options });
+  assertLimits(options, "maxSize", "maxTotal");
+  const { maxSize = LOG_LIMITS.maxSize, maxTotal = LOG_LIMITS.maxTotal } = options;
+  const store = new MemoryStore({ maxSize, maxTotal });
   return {
     size: () => store.total,
     open: async (stream, given) => store.open(stream, given),
