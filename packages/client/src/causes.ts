@@ -15,6 +15,8 @@ export interface Failure {
   readonly status?: number;
   readonly type?: string | undefined;
   readonly token?: unknown;
+  /** Where `fetch` was redirected to, with another method than GET. */
+  readonly redirected?: string | undefined;
 }
 
 /** Why it failed. */
@@ -82,6 +84,10 @@ export const CAUSES: readonly Cause[] = [
     says: "the runtime does not say why. The server may be down; in a browser, it may not allow this page's origin: add it to the server's `origins`",
   },
   {
+    of: /^redirected /,
+    says: "the request was redirected there. A 301, 302 or 303 makes a POST a GET: write the new address in `baseUrl`",
+  },
+  {
     of: /^401 .*no token$/,
     says: "no `token` was given",
   },
@@ -98,10 +104,12 @@ export const CAUSES: readonly Cause[] = [
 export function causeOf(failure: Failure): Why {
   if ("request" in failure && !failure.request)
     return { says: "", mistake: misuse(`${failure.address}: ${failure.cause}`) };
-  const { cause, address = "", status, type, token } = failure;
-  const facts = status === undefined ? factsOf(cause) : `${status} ${type} ${token ? "" : "no token"}`;
+  const { cause, address = "", status, type, token, redirected } = failure;
+  const answered = redirected ? `redirected ${redirected}` : `${status} ${type} ${token ? "" : "no token"}`;
+  const facts = status === undefined ? factsOf(cause) : answered;
   const found = CAUSES.find(({ of, scheme }) => of.test(facts) && (!scheme || scheme.test(address)));
-  const says = !found ? "" : status === undefined ? `: ${found.says}` : ` (${found.says})`;
+  const where = redirected ? `${redirected}: ` : "";
+  const says = !found ? "" : status === undefined ? `: ${found.says}` : ` (${where}${found.says})`;
   return { says, unsent: !!neverSent(cause) };
 }
 
@@ -112,19 +120,20 @@ const MAX_DEPTH = 4;
 export interface Refused extends Omit<SocketRefused, "retryAfter"> {
   readonly type?: string;
   readonly token: unknown;
+  readonly redirected?: string | undefined;
   /** Seconds, or the header that states them. */
   readonly retryAfter?: number | string | null | undefined;
 }
 
 /** Reads a refusal. Its message ends with the likely cause. */
-export function refusal(contract: AnyContract, { status, type, token, body, retryAfter }: Refused): Refusal {
+export function refusal(contract: AnyContract, { body, retryAfter, ...answer }: Refused): Refusal {
   const refusal = unfault(
     contract,
-    status,
+    answer.status,
     body,
     typeof retryAfter === "string" ? parseRetryAfter(retryAfter) : (retryAfter ?? undefined),
   );
-  refusal.message += causeOf({ status, type, token }).says;
+  refusal.message += causeOf(answer).says;
   return refusal;
 }
 

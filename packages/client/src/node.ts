@@ -1,11 +1,7 @@
-import { request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { pipeline, Readable } from "node:stream";
-import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import type { OpenSocket } from "@parlance/wire";
-import { webStream } from "@parlance/wire/bytes";
+import { misuse } from "@parlance/wire/errors";
 import { socketPort } from "@parlance/wire/link";
-import { WebSocket } from "ws";
+import type { WebSocket } from "ws";
 import { parseRetryAfter } from "./retry-after.js";
 
 export { type EnsuredServer, ensureServer, type ServerCommand } from "./ensure-server.js";
@@ -18,10 +14,21 @@ export interface Trust {
 /** Opens sockets by the `ws` package, which can carry headers: the `webSocket` of `connect` in Node. */
 export const webSocket: OpenSocket = openWith({});
 
-/** Trusts a certificate authority of your own: `connect(loco, { baseUrl, ...trust({ ca }) })`. */
+/**
+ * Trusts a certificate authority of your own: `connect(loco, { baseUrl, ...trust({ ca }) })`.
+ *
+ * Requests need the package `undici` 7 beside this one, because Node's own `fetch` accepts no certificate authority.
+ */
 export function trust({ ca }: Trust): { fetch: (request: Request) => Promise<Response>; webSocket: OpenSocket } {
   const own = { ca: ca as Buffer[] };
-  return { fetch: (request) => fetchWith(request, own), webSocket: openWith(own) };
+  let sending: Promise<typeof fetch> | undefined;
+  return {
+    fetch(request) {
+      sending ??= fetchWith(own);
+      return sending.then((send) => send(request.url, initOf(request)));
+    },
+    webSocket: openWith(own),
+  };
 }
 
 /** Bytes kept of a refusal's body. */
@@ -32,8 +39,12 @@ interface OwnTrust {
 }
 
 function openWith(own: OwnTrust): OpenSocket {
-  return (url, { headers, protocols, maxSize, signal }) =>
-    new Promise((resolve, reject) => {
+  return async (url, { headers, protocols, maxSize, signal }) => {
+    const { WebSocket } = await import("ws").catch(
+      missing("ws", "an ESM bundle has to give it a `require`, by the banner of docs/vscode.md"),
+    );
+    signal?.throwIfAborted();
+    return new Promise((resolve, reject) => {
       const socket = new WebSocket(url, [...protocols], {
         headers,
         maxPayload: maxSize,
@@ -76,6 +87,7 @@ function openWith(own: OwnTrust): OpenSocket {
         });
       });
     });
+  };
 }
 
 /** Cuts a socket whose server has pinged and is silent for two and a half of its intervals. A server that never pings is left alone. */
@@ -92,27 +104,21 @@ function watch(socket: WebSocket): void {
   socket.on("close", () => clearTimeout(timer));
 }
 
-/** A `fetch` built on node:https, because Node's own accepts no certificate authority. */
-function fetchWith(request: Request, own: OwnTrust): Promise<Response> {
-  const send = request.url.startsWith("https:") ? httpsRequest : httpRequest;
-  return new Promise((resolve, reject) => {
-    const sent = send(
-      request.url,
-      { method: request.method, headers: Object.fromEntries(request.headers), signal: request.signal, ...own },
-      (answer) => {
-        const headers = new Headers();
-        for (const [name, value] of Object.entries(answer.headersDistinct))
-          for (const one of value ?? []) headers.append(name, one);
-        const status = answer.statusCode ?? 0;
-        const empty = status === 204 || status === 304;
-        if (empty) answer.resume();
-        resolve(new Response(empty ? null : webStream(answer, () => answer.destroy()), { status, headers }));
-      },
-    );
-    sent.on("error", reject);
-    // Not `pipe`: an aborted request's body fails, and an error without a listener would end the process.
-    if (request.body)
-      pipeline(Readable.fromWeb(request.body as NodeReadableStream), sent, (error) => error && reject(error));
-    else sent.end();
-  });
+/** A `fetch` that trusts these authorities alone. It follows redirects and decodes bodies as Node's own, which is built on the same package. */
+async function fetchWith(own: OwnTrust): Promise<typeof fetch> {
+  const { Agent, fetch: send } = await import("undici").catch(missing("undici", "npm install undici@7"));
+  // Its time limits would end silent streams and slow answers, whose limits are those of `connect`.
+  const dispatcher = new Agent({ connect: own, bodyTimeout: 0, headersTimeout: 0 });
+  return (url, init) => send(url as string, { ...(init as object), dispatcher }) as unknown as Promise<Response>;
 }
+
+/** The request as its address and the options that every `fetch` takes, because a global `Request` is foreign to the package. */
+function initOf({ method, headers, body, signal, redirect }: Request): RequestInit {
+  const sent = body && ({ body, duplex: "half" } as RequestInit);
+  return { method, headers: Object.fromEntries(headers), signal, redirect, ...sent };
+}
+
+/** Packages are loaded when they are first needed, so that a bundle without them starts. */
+const missing = (name: string, remedy: string) => (cause: unknown) => {
+  throw Object.assign(misuse(`the package ${name} could not be loaded: ${remedy}`), { cause });
+};

@@ -43,9 +43,10 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
     // Some servers label an empty body as HTML.
     if (response.ok && wanted === undefined && !quote) return new Response();
     const { token } = connection;
+    const redirected = response.redirected && method !== "GET" ? response.url : undefined;
     const retryAfter = response.headers.get("Retry-After");
-    if (!response.ok) throw await refusalOf(contract, { status, type, token, body: quote, retryAfter });
-    const { says } = await why({ status, type });
+    if (!response.ok) throw await refusalOf(contract, { status, type, token, redirected, body: quote, retryAfter });
+    const { says } = await why({ status, type, token, redirected });
     throw new Violation(
       `${name} is answered with ${wanted ?? "nothing"}, not ${type || "nothing"}: ${JSON.stringify(quote.slice(0, 80))}${says}`,
       { code: "content_type", protocol: contract.name, side: "server", subject: name },

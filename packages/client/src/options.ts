@@ -13,8 +13,11 @@ export interface ConnectOptions {
    */
   readonly token?: string | (() => string | Promise<string>);
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sends requests. When it fails, the call is `Disconnected`. @default the global `fetch` */
-  readonly fetch?: (request: Request) => Promise<Response>;
+  /**
+   * Sends requests, as `fetch(request, init)`. `init` repeats the request for the `fetch` of another package, such as undici. When it fails,
+   * the call is `Disconnected`. @default the global `fetch`
+   */
+  readonly fetch?: (request: Request, init?: RequestInit) => Promise<Response>;
   /** Opens sockets. In Node 20 pass `webSocket` from `@parlance/client/node`. @default the global `WebSocket` */
   readonly webSocket?: OpenSocket;
   /** The name of a writing profile of the contract, which writes a superset of the documented form. */

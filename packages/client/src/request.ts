@@ -1,7 +1,7 @@
 import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { disconnected, misuse } from "@parlance/wire/errors";
-import { unloaded } from "./disconnected.js";
+import { unloaded, unloadedLate } from "./disconnected.js";
 import type { Lifetime } from "./lifetime.js";
 import type { ConnectOptions } from "./options.js";
 import { tokens } from "./token.js";
@@ -32,7 +32,6 @@ export interface Requests {
 }
 
 export function requests(contract: AnyContract, connection: ConnectOptions): Requests {
-  const { fetch = (request: Request) => globalThis.fetch(request) } = connection;
   const base = parsed(connection.baseUrl ?? contract.url);
   const authority = tokens(connection.token);
   if (connection.token !== undefined) warnOfPlainText(contract, base);
@@ -50,30 +49,49 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
 
   const ask: Requests["ask"] = async (method, name, input, own, life, ours, init) => {
     const { signal } = life;
-    const address = url(bind(contract, name, input).target);
+    const what = `${contract.name}.${name}`;
+    let address = url(bind(contract, name, input).target);
+    // A page gets no answer that redirects. A GET stays one, so `fetch` may follow it everywhere.
+    const redirect = method === "GET" || typeof location !== "undefined" ? "follow" : "manual";
     // A body that is a stream cannot be sent again.
-    for (let renewed = init?.body instanceof ReadableStream; ; renewed = true) {
+    const once = isStream(init?.body);
+    let renewed = once;
+    for (let redirects = 0; ; ) {
       const token = await authority.current(life);
       const fields = await headers(own, life, name, input);
+      // As `fetch` does where it follows a redirect to another origin.
+      if (redirects && new URL(address).origin !== base.origin)
+        for (const secret of ["Authorization", contract.auth?.header ?? ""]) delete fields[secret];
       let request: Request | undefined;
       let response: Response;
       try {
-        request = new Request(address, { method, headers: fields, signal, ...init });
+        request = new Request(address, { method, headers: fields, signal, redirect, ...init });
         for (const field in ours) request.headers.set(field, ours[field]!);
-        response = await fetch(request);
+        response = await send(connection, request, init);
         // A user's `fetch` may return anything; a failed one may return `Response.error()`.
         const { status, headers: given, body } = response;
         if (!status || !given.get || body?.locked) throw new TypeError("`fetch` gave no Response that can be read");
+        if (body === undefined || (body && !body.getReader)) {
+          const { answer } = contract.operations[name] ?? {};
+          const { readable } = await import("./foreign-answer.js").catch(unloadedLate);
+          response = readable(response, what, !!(answer?.stream || answer?.binary));
+        }
       } catch (cause) {
+        if ((cause as { code?: unknown } | null)?.code === "usage") throw cause;
         const { says, unsent, mistake } = await why({ cause, address, request });
         signal.throwIfAborted();
-        const what = `${contract.name}.${name}: no answer from ${address}${says}`;
-        throw mistake ?? disconnected(what, "unreachable", method !== "POST" || !!unsent, cause);
+        const how = `${what}: no answer from ${address}${says}`;
+        throw mistake ?? disconnected(how, "unreachable", method !== "POST" || !!unsent, cause);
       }
       // A user's `fetch` may ignore the signal.
       if (signal.aborted) discard(response);
       signal.throwIfAborted();
-      if (response.status !== 401 || !authority.refused(token) || renewed) return response;
+      const { status } = response;
+      if (status >= 301 && status <= 308 && redirect === "manual" && response.headers.has("Location")) {
+        const { follow } = await import("./redirect.js").catch(unloadedLate);
+        address = follow({ what, method, address, response, once, redirects: ++redirects });
+      } else if (status !== 401 || !authority.refused(token) || renewed) return response;
+      else renewed = true;
       discard(response);
     }
   };
@@ -85,6 +103,22 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     headers,
     url,
   };
+}
+
+/**
+ * Sends a request. The `fetch` of another package takes a global `Request` for an address, so it is given one that reads as its address, and
+ * the rest as `init`.
+ */
+function send({ fetch }: ConnectOptions, request: Request, init: RequestInit | undefined): Promise<Response> {
+  if (!fetch) return globalThis.fetch(request);
+  const { method, headers, signal, redirect, url } = request;
+  const rest = { method, headers: Object.fromEntries(headers), signal, redirect, ...init };
+  return fetch(Object.assign(request, { toString: () => url }), rest);
+}
+
+/** Not `instanceof`: React Native has no web streams. */
+function isStream(body: unknown): boolean {
+  return !!(body as { getReader?: unknown } | undefined)?.getReader;
 }
 
 /** Parses a base address. In a page, a path is below the page's own origin, as `fetch` reads it. */
