@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { open, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { assertLimits, disconnected, misuse } from "@parlance/wire/errors";
+import { isHeld, type StartLock, startFolder, takeLock } from "./start-lock.js";
 
 export interface ServerCommand {
   /** The program and its arguments. It is not run through a shell. */
@@ -20,7 +23,7 @@ export interface ServerCommand {
 export interface EnsuredServer {
   /** The `baseUrl` for `connect`. */
   readonly url: string;
-  /** The process that this call started; undefined when the server was already running. */
+  /** The process that this call started; undefined where the server runs already, or another program has started it meanwhile. */
   readonly process: ChildProcess | undefined;
   /** Ends the started process: SIGTERM, and SIGKILL after 5 s. Without this call it keeps running, even after this program ends. */
   stop(): Promise<void>;
@@ -28,37 +31,92 @@ export interface EnsuredServer {
 
 const PROBE_WITHIN = 2000;
 const KILL_AFTER = 5000;
-/** Characters kept of the program's standard error, for the error that explains why it ended. */
+/** Milliseconds between two probes of a server that starts: the first, and the longest. */
+const LOOK = { first: 20, longest: 250 };
+/** Milliseconds that a lock outlives the time for a start, in which a process may be suspended. */
+const LOCK_SLACK = 10_000;
+/** Characters of the program's standard error in the error that explains why it ended. */
 const MAX_SAID = 2000;
 
 /**
- * Finds the server on a port, or starts one. Rejects with `Disconnected` when the program ends, is not ready in time, or when another
- * program has the port.
+ * Finds the server on a port, or starts one. Programs of one user that call this together start one server: the others wait for it.
+ *
+ * The server outlives this program and does not keep it running. It is given no standard input and output; its standard error is
+ * `parlance-<uid>/<port>.log` in the folder for temporary files, which the next start empties.
+ *
+ * @throws `Disconnected` when the program ends, is not ready in time, or when another program has the port
  */
 export async function ensureServer(options: ServerCommand): Promise<EnsuredServer> {
   assertLimits(options, "within");
-  const { command, port, health, within = 10_000, cwd, env, signal } = options;
+  const { port, health, within = 10_000, signal } = options;
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw misuse(`port is a whole number from 1 to 65535, not ${String(port)}`);
   const url = `http://127.0.0.1:${port}`;
   const what = `the server at ${url}`;
   const running: EnsuredServer = { url, process: undefined, stop: async () => {} };
-  const status = await probe(url, health, signal);
-  if (status !== undefined) {
-    if (isReady(status, health)) return running;
-    throw disconnected(
-      `${what} answers ${health ?? "/"} with ${status}: something else has the port`,
-      "unreachable",
-      false,
-    );
+  const lockPath = join(await startFolder(), `${port}.lock`);
+  const until = performance.now() + within;
+  let lock: StartLock | undefined;
+  let started: Started | undefined;
+  try {
+    for (let pause = LOOK.first; ; pause = Math.min(pause * 2, LOOK.longest)) {
+      const status = await probe(url, health, signal);
+      const isUp = status !== undefined && isReady(status, health);
+      if (isUp) return started && !started.ended ? { url, ...started.running } : running;
+      if (started?.ended)
+        throw disconnected(
+          `${what} was not started by ${started.program}: ${await started.why()}`,
+          "unreachable",
+          false,
+        );
+      if (status !== undefined && !started && !lock && !(await isHeld(lockPath)))
+        throw disconnected(
+          `${what} answers ${health ?? "/"} with ${status}: something else has the port`,
+          "unreachable",
+          false,
+        );
+      if (performance.now() > until) throw disconnected(`${what} was not ready within ${within} ms`, "timeout", true);
+      if (lock && !started) {
+        // The port was probed once more under the lock, which the last starter may have released in between.
+        started = await start(options, lockPath.replace(/lock$/, "log"));
+        await lock.started(started.running.process.pid);
+      } else if (!started && status === undefined) {
+        lock = await takeLock(lockPath, within + LOCK_SLACK);
+        if (lock) continue;
+      }
+      await wait(pause, undefined, { signal }).catch(() => signal?.throwIfAborted());
+    }
+  } catch (error) {
+    await started?.running.stop();
+    throw error;
+  } finally {
+    await lock?.release();
   }
+}
 
+/** A process that may become the server. */
+interface Started {
+  readonly program: string;
+  readonly running: { readonly process: ChildProcess; stop(): Promise<void> };
+  /** Why it ended; undefined while it runs. */
+  readonly ended: string | undefined;
+  /** Why it ended, and the last of its standard error. */
+  why(): Promise<string>;
+}
+
+async function start({ command, cwd, env }: ServerCommand, logPath: string): Promise<Started> {
   const [program, ...args] = command;
-  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    said = (said + text).slice(-MAX_SAID);
+  // A file, because a pipe ends with this program, and then the first line that is logged ends the server.
+  const log = await open(logPath, "w", 0o600);
+  const child = spawn(program, args, {
+    cwd,
+    env,
+    stdio: ["ignore", "ignore", log.fd],
+    // Its own process group: Ctrl-C in this program's terminal does not reach it.
+    detached: true,
+    windowsHide: true,
   });
+  child.unref();
   let ended: string | undefined;
   child.on("error", ({ message }) => {
     ended = message;
@@ -66,26 +124,18 @@ export async function ensureServer(options: ServerCommand): Promise<EnsuredServe
   child.on("exit", (code, by) => {
     ended ??= by ? `it was ended by ${by}` : `it ended with code ${code}`;
   });
-  try {
-    const until = performance.now() + within;
-    for (let pause = 20; ; pause = Math.min(pause * 2, 250)) {
-      const status = await probe(url, health, signal);
-      // Another process may have started a server at the same time; then ours ended because the port was taken.
-      if (status !== undefined && isReady(status, health)) {
-        if (ended !== undefined) return running;
-        return { url, process: child, stop: () => stop(child) };
-      }
-      if (ended !== undefined) {
-        const why = said.trim() ? `: ${said.trim()}` : "";
-        throw disconnected(`${what} was not started by ${program}: ${ended}${why}`, "unreachable", false);
-      }
-      if (performance.now() > until) throw disconnected(`${what} was not ready within ${within} ms`, "timeout", true);
-      await wait(pause, undefined, { signal }).catch(() => signal?.throwIfAborted());
-    }
-  } catch (error) {
-    await stop(child);
-    throw error;
-  }
+  await log.close();
+  return {
+    program,
+    running: { process: child, stop: () => stop(child) },
+    get ended() {
+      return ended;
+    },
+    async why() {
+      const said = (await readFile(logPath, "utf8").catch(() => "")).slice(-MAX_SAID).trim();
+      return said ? `${ended}: ${said}` : `${ended}`;
+    },
+  };
 }
 
 /** The status of the answer; undefined when nothing listens on the port. */
@@ -109,6 +159,7 @@ const isReady = (status: number, health: string | undefined) => (health === unde
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  child.ref();
   child.kill("SIGTERM");
   const kill = setTimeout(() => child.kill("SIGKILL"), KILL_AFTER);
   await exited;

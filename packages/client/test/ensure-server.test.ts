@@ -1,6 +1,11 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { access, rm, utimes, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { ensureServer } from "@parlance/client/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 
@@ -9,7 +14,10 @@ const serving = (port: number, { after = 0, health = "/health" } = {}) => {
   const program = `
     const { createServer } = require("node:http");
     setTimeout(() => {
-      const server = createServer(({ url }, response) => response.writeHead(url === ${JSON.stringify(health)} ? 200 : 404).end());
+      const server = createServer(({ url }, response) => {
+        console.error(url);
+        response.writeHead(url === ${JSON.stringify(health)} ? 200 : 404).end(String(process.pid));
+      });
       server.on("error", (error) => { console.error(error.message); process.exit(3); });
       server.listen(${port}, "127.0.0.1");
     }, ${after});`;
@@ -31,12 +39,96 @@ async function freePort(): Promise<number> {
   }
 }
 
+const write = (port: number, owner: object) => writeFile(lockOf(port), JSON.stringify(owner));
+
 const stopped = <S extends { stop(): Promise<void> }>(server: S): S => {
   onTestFinished(() => server.stop());
   return server;
 };
 
+/** A program that calls `ensureServer` as an editor does, prints the server's pid, and ends by itself. */
+async function editor(command: readonly string[], port: number): Promise<string> {
+  const module = new URL("../src/ensure-server.ts", import.meta.url).href;
+  const program = `
+    const { ensureServer } = await import(${JSON.stringify(module)});
+    const options = { command: ${JSON.stringify(command)}, port: ${port}, health: "/health", within: 60000 };
+    const { url } = await ensureServer(options);
+    console.log(await (await fetch(url + "/pid")).text());`;
+  const args = ["--import", "tsx", "--input-type=module", "-e", program];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const printed = text(child.stdout);
+  const [code] = await once(child, "exit");
+  expect(code).toBe(0);
+  return (await printed).trim();
+}
+
+/** A lock file as a starter leaves it. */
+const lockOf = (port: number) => join(tmpdir(), `parlance-${process.getuid?.() ?? "user"}`, `${port}.lock`);
+const noProcess = 2 ** 22 + 1;
+const soon = () => Date.now() + 60_000;
+
 describe("ensureServer", () => {
+  test("of several editors starts one server, which outlives them and logs on", { timeout: 60_000 }, async () => {
+    const port = await freePort();
+    const command = serving(port, { after: 100 });
+    const pids = await Promise.all([1, 2, 3].map(() => editor(command, port)));
+    onTestFinished(() => void process.kill(Number(pids[0])));
+    expect(new Set(pids).size).toBe(1);
+    for (let request = 0; request < 3; request++)
+      expect(await (await fetch(`http://127.0.0.1:${port}/pid`)).text()).toBe(pids[0]);
+  });
+
+  test.each<[what: string, lock: (port: number) => Promise<void>]>([
+    ["of a starter that crashed", (port) => write(port, { pid: noProcess, until: soon() })],
+    ["whose time is over", (port) => write(port, { pid: process.pid, until: Date.now() - 1 })],
+    [
+      "of a server that crashed with its starter",
+      (port) => write(port, { pid: noProcess, server: noProcess, until: soon() }),
+    ],
+    [
+      "that was never written",
+      async (port) => {
+        await writeFile(lockOf(port), "");
+        await utimes(lockOf(port), 0, 0);
+      },
+    ],
+  ])("starts the server under a stale lock %s", async (_, lock) => {
+    const port = await freePort();
+    // The folder exists after the first call.
+    await ensureServer({ command: ["/no/such/program"], port }).catch(() => {});
+    await lock(port);
+    const both = [1, 2].map(() => ensureServer({ command: serving(port), port, health: "/health" }));
+    const own = (await Promise.all(both)).map(stopped).filter(({ process }) => process);
+    expect(own).toHaveLength(1);
+    await expect(access(lockOf(port))).rejects.toThrow("ENOENT");
+  });
+
+  test.each<[what: string, owner: object]>([
+    ["a starter", { pid: process.pid }],
+    ["a server whose starter crashed", { pid: noProcess, server: process.pid }],
+  ])("waits for %s that is at work, and starts nothing", async (_, owner) => {
+    const port = await freePort();
+    await ensureServer({ command: ["/no/such/program"], port }).catch(() => {});
+    await write(port, { ...owner, until: soon() });
+    onTestFinished(() => rm(lockOf(port)));
+    const waiting = ensureServer({ command: ["/no/such/program"], port, within: 400 });
+    await expect(waiting).rejects.toMatchObject({
+      code: "timeout",
+      message: expect.stringContaining("was not ready within 400 ms"),
+    });
+  });
+
+  test("says that another program has the port, also one that does not speak HTTP", async () => {
+    const server = createTcpServer((socket) => socket.on("error", () => {}).end("garbage"));
+    onTestFinished(() => void server.close());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    await expect(ensureServer({ command: serving(port), port })).rejects.toMatchObject({
+      code: "unreachable",
+      message: expect.stringContaining("EADDRINUSE"),
+    });
+  });
+
   test("starts the server where nobody listens, waits until it is ready, and ends what it started", async () => {
     const port = await freePort();
     const server = await ensureServer({ command: serving(port, { after: 100 }), port, health: "/health" });
@@ -56,11 +148,24 @@ describe("ensureServer", () => {
     expect((await fetch(`${first.url}/health`)).status).toBe(200);
   });
 
-  test("called twice at once has one server", async () => {
+  test.each([
+    ["listen in turn", [100, 600, 600, 600]],
+    ["listen in the reverse turn", [600, 400, 200, 0]],
+  ])("called by several at a time starts one server, though theirs would %s", async (_, delays) => {
     const port = await freePort();
-    const both = await Promise.all([1, 2].map(() => ensureServer({ command: serving(port), port, health: "/health" })));
-    for (const server of both) stopped(server);
-    expect((await fetch(`${both[0]!.url}/health`)).status).toBe(200);
+    const start = (after: number) => ensureServer({ command: serving(port, { after }), port, health: "/health" });
+    const all = (await Promise.all(delays.map(start))).map(stopped);
+    const own = all.filter(({ process }) => process !== undefined);
+    expect(own).toHaveLength(1);
+    expect(await (await fetch(`${all[0]!.url}/pid`)).text()).toBe(String(own[0]!.process!.pid));
+  });
+
+  test("gives none of them a process where their server ends for another that has the port", async () => {
+    const port = await freePort();
+    const starting = ensureServer({ command: serving(port, { after: 1000 }), port, health: "/health" });
+    const other = createServer((_, response) => response.end()).listen(port, "127.0.0.1");
+    onTestFinished(() => void other.close());
+    expect((await starting).process?.exitCode ?? null).toBeNull();
   });
 
   test("leaves the answer of the one that runs unread", async () => {

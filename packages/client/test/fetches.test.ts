@@ -7,8 +7,8 @@ import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import nodeFetch from "node-fetch";
-import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { fetch as undiciFetch } from "undici";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 
 afterEach(() => void vi.unstubAllGlobals());
 

@@ -26,6 +26,7 @@ const SAID: readonly (readonly [facts: Parameters<typeof causeOf>[0], says: RegE
   [{ request, cause: error("socket hang up"), address: "http://x" }, /closed without an answer/],
   [{ request, cause: error("socket hang up"), address: "ws://x" }, /closed without an answer/],
   [{ request, cause: error("Failed to fetch") }, /the runtime does not say why/],
+  [{ status: 404, type: "text/plain", redirected: "http://x/v2" }, /the request was redirected there/],
   [{ status: 401, type: "application/json" }, /no `token` was given/],
   [{ status: 426, type: "text/plain", token: "t" }, /the server wants a WebSocket/],
   [{ status: 502, type: "text/html", token: "t" }, /this is a web page/],

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { createServer, globalAgent, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { trust, webSocket } from "@parlance/client/node";
 import type { Port } from "@parlance/wire";
@@ -78,18 +78,23 @@ describe("A socket that a server refuses", () => {
 
 test("an aborted signal ends a socket that is opening, and leaves an open one alone", async () => {
   const left = vi.fn();
-  const deaf = await listening(createTcpServer((socket) => socket.on("close", left).resume()));
+  let enter = () => {};
+  const entered = new Promise<void>((resolve) => {
+    enter = resolve;
+  });
+  const deaf = await listening(createTcpServer((socket) => socket.on("close", left).resume()).on("connection", enter));
   const { signal, abort } = aborting();
   const opening = webSocket(`ws://${deaf}`, { ...init, signal });
-  await new Promise((resolve) => setImmediate(resolve));
+  await entered;
   abort();
   await expect(opening).rejects.toThrow();
   await expect.poll(() => left.mock.calls.length).toBe(1);
 
-  const { port, peer } = await open(signal);
+  const later = aborting();
+  const { port, peer } = await open(later.signal);
   const closed = vi.fn();
   port.listen({ frame() {}, close: closed });
-  abort();
+  later.abort();
   await pinged(peer);
   expect(closed).not.toHaveBeenCalled();
 });
@@ -208,7 +213,8 @@ describe("A request of `trust`", () => {
       const at = await listening(server.on("connection", () => connections++));
       for (let request = 0; request < 3; request++) {
         expect(await fetch(new Request(`http://${at}`))).toMatchObject({ status, body: null });
-        await vi.waitFor(() => expect(Object.keys(globalAgent.freeSockets).join(" ")).toContain(at));
+        // undici frees a connection in a later turn than its answer.
+        await new Promise((resolve) => setImmediate(resolve));
       }
       expect(connections).toBe(1);
     },
@@ -220,6 +226,6 @@ describe("A request of `trust`", () => {
     const body = new ReadableStream({ pull: (controller) => controller.error(new Error("cut")) });
     const deaf = await answering(() => {});
     const upload = new Request(`http://${deaf}`, { method: "POST", body, duplex: "half" } as RequestInit);
-    await expect(fetch(upload)).rejects.toThrow("cut");
+    await expect(fetch(upload)).rejects.toMatchObject({ cause: { message: "cut" } });
   });
 });
