@@ -53,7 +53,9 @@ export function rejoining(
       const limit = Math.min(ANSWER_WITHIN, Math.max(1000, (grace * 1000) / 3, Math.min(LOG_AWAY, (grace * 2000) / 3)));
       let wait = retry;
       let cause: unknown;
-      for (let first = retry < 0; ; first = false) {
+      // After a silence, the first attempt may use a kept connection of the same dead network. The second cannot.
+      let most = lost.code === "idle" ? Math.min(limit, LOG_AWAY) : limit;
+      for (let first = retry < 0; ; first = false, most = limit) {
         const backoff = () => random() * Math.min(BACKOFF.cap, BACKOFF.base * 2 ** attempts++);
         wait = first ? 0 : Math.min(wait, BACKOFF.cap) + backoff();
         const left = budget - spent - wait;
@@ -65,9 +67,9 @@ export function rejoining(
         const request = lifetime(life.signal);
         try {
           if (!first) await pause(wait, request);
-          const most = Math.min(limit, left);
-          const late = () => timedOut("a join", most);
-          const result = await within(request, () => attempt(request), most, late);
+          const time = Math.min(most, left);
+          const late = () => timedOut("a join", time);
+          const result = await within(request, () => attempt(request), time, late);
           if (typeof result !== "number") return result;
           wait = result;
           request.abort();

@@ -53,7 +53,7 @@ function expected({ port, fault, carrier, mode }: Row): string {
       // A channel that cannot be asked for is opened as documented.
       return carrier === "channel" ? "done" : fails ? "unreachable" : unanswered;
     case "webSocket":
-      return fails || mode === "resume" ? "unreachable" : "timeout";
+      return fails ? "unreachable" : "timeout";
     case "socket":
       return fails ? "closed" : "done";
     case "onUnknown":

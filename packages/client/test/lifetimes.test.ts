@@ -164,23 +164,20 @@ describe("A server that accepts each join and cuts it at once", () => {
   });
 });
 
-it("a server that refuses to upgrade is asked three times, and the channel rejects with its refusal", async () => {
-  const served = peer({ mode: "resume" });
+it("a server that refuses to upgrade after a cut is asked three times, and the channel ends with its refusal", async () => {
+  const served = peer({ mode: "resume", cutSocket: true });
   let handshakes = 0;
-  const webSocket: OpenSocket = async () => {
-    handshakes++;
-    return { refused: { status: 426, body: "Upgrade Required" } };
-  };
-  const outcome = outcomeOf(connect(based, { fetch: served.fetch, webSocket }).session());
+  const webSocket: OpenSocket = async (...init) =>
+    handshakes++ === 0 ? served.webSocket(...init) : { refused: { status: 426, body: "Upgrade Required" } };
+  const session = await connect(based, { fetch: served.fetch, webSocket }).session();
+  const outcome = outcomeOf(session.closed);
   const seconds = await eventually(() => outcome.over);
   expect(outcome.error).toMatchObject({
-    name: "Refusal",
-    status: 426,
-    message: expect.stringMatching(/^Upgrade Required \(/),
+    name: "Disconnected",
+    cause: { name: "Refusal", status: 426, message: expect.stringMatching(/^Upgrade Required \(/) },
   });
-  expect(handshakes).toBe(3);
+  expect(handshakes).toBe(4);
   expect(seconds).toBeLessThan(5);
-  expect(served.methods.at(-1)).toBe("DELETE");
 });
 
 it("a channel whose sockets cannot be opened says why", async () => {

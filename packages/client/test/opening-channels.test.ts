@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 /** A server's end of each socket that is opened, and what the client did with its own. */
-function server(confirms = true) {
+function server(confirms = true, greeting?: string) {
   const asked: { url: string; headers: Readonly<Record<string, string>>; protocols: readonly string[] }[] = [];
   const done: string[] = [];
   let on: PortEvents | undefined;
@@ -25,6 +25,7 @@ function server(confirms = true) {
       },
       listen(events) {
         on = events;
+        if (greeting && headers[RESUME]) queueMicrotask(() => events.frame(greeting));
       },
     };
     return port;
@@ -166,7 +167,7 @@ describe("The offer of a server", () => {
       own: string | null;
       accept: string | null;
     }[] = [];
-    const it = server(confirms);
+    const it = server(confirms, "parlance.resume e1; grace=30; beat=0");
     const fetch = async ({ method, headers }: Request) => {
       const [key, cursor] = [headers.get(RESUME), headers.get("Last-Event-ID")];
       sent.push({ method, key, cursor, own: headers.get("X-Own"), accept: headers.get("Accept") });
@@ -179,22 +180,19 @@ describe("The offer of a server", () => {
     return { ...it, sent, client, protocols: () => it.asked.map(({ protocols }) => protocols) };
   }
 
-  test("is asked for with a key, as JSON, and its ticket opens the socket without the token", async () => {
+  test("is asked for by a key in the handshake, and after a cut as JSON: its ticket opens a socket without the token", async () => {
     const headers = { "X-Own": "client" };
     const { client, sent, asked, on } = resuming([good()], { token: "t", headers });
     const session = await client.session({ headers: { "X-Call": "call" } });
-    expect(sent).toEqual([
-      {
-        method: "GET",
-        key: expect.stringMatching(/^[0-9a-f]{32}$/),
-        cursor: null,
-        own: "client",
-        accept: "application/json",
-      },
-    ]);
-    expect(asked).toEqual([
-      { url: "ws://x/ws", headers: { "X-Own": "client", "X-Call": "call" }, protocols: [`parlance.${ticket}`] },
-    ]);
+    const key = asked[0]!.headers[RESUME]!;
+    expect(key).toMatch(/^[0-9a-f]{32}$/);
+    const own = { "X-Own": "client", "X-Call": "call" };
+    const first = { url: "ws://x/ws", headers: { ...own, Authorization: "Bearer t", [RESUME]: key }, protocols: [] };
+    expect([asked, sent]).toEqual([[first], []]);
+    on().close(1006, "");
+    await expect.poll(() => asked.length).toBe(2);
+    expect(sent).toEqual([{ method: "GET", key, cursor: "e1.0", own: "client", accept: "application/json" }]);
+    expect(asked[1]).toEqual({ url: "ws://x/ws", headers: own, protocols: [`parlance.${ticket}`] });
     on().close(1000, "");
     await session.closed;
   });
@@ -211,25 +209,20 @@ describe("The offer of a server", () => {
   ])("that has %s is asked for again, from where the client is", async (_, body) => {
     const { client, sent, protocols, on } = resuming([offer(body()), offer(body()), good()]);
     await client.session();
+    await new Promise((resolve) => setImmediate(resolve));
+    on().close(1006, "");
+    await expect.poll(() => protocols().length).toBe(2);
     expect(sent.map(({ method, cursor }) => [method, cursor])).toEqual([
-      ["GET", null],
+      ["GET", "e1.0"],
       ["GET", "e1.0"],
       ["GET", "e1.0"],
     ]);
     expect(new Set(sent.map(({ key }) => key)).size).toBe(1);
-    expect(protocols()).toEqual([[`parlance.${ticket}`]]);
+    expect(protocols()).toEqual([[], [`parlance.${ticket}`]]);
     on().close(1000, "");
   });
 
-  test("in another form is none: its body is dropped, and the socket is opened as documented", async () => {
-    const cancel = vi.fn();
-    const { client, protocols, sent, on } = resuming([offer(new ReadableStream({ cancel }), "something else")]);
-    await client.session();
-    expect([protocols(), sent.length, cancel.mock.calls.length]).toEqual([[[]], 1, 1]);
-    on().close(1000, "");
-  });
-
-  test("whose body is being read when the call is aborted opens nothing, and there is nothing to cancel", async () => {
+  test("whose body is being read when the call is aborted opens nothing, and the channel is cancelled", async () => {
     const abort = new AbortController();
     const cancel = vi.fn();
     let reading = false;
@@ -243,27 +236,29 @@ describe("The offer of a server", () => {
       },
       { highWaterMark: 0 },
     );
-    const { client, sent, asked } = resuming([offer(body)]);
-    const failure = failed(client.session({ signal: abort.signal }));
+    const { client, sent, asked, on } = resuming([offer(body)]);
+    const session = await client.session({ signal: abort.signal });
+    await new Promise((resolve) => setImmediate(resolve));
+    on().close(1006, "");
     await expect.poll(() => reading).toBe(true);
     abort.abort(new Error("enough"));
-    expect((await failure).message).toBe("enough");
-    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-    expect([sent.map(({ method }) => method), asked, cancel.mock.calls.length]).toEqual([["GET"], [], 1]);
+    expect((await failed(session.closed)).message).toBe("enough");
+    await expect.poll(() => cancel.mock.calls.length).toBe(1);
+    expect([sent.map(({ method }) => method), asked.length]).toEqual([["GET", "DELETE"], 1]);
   });
 
   test("is asked for at each cut, with what the client has received, under the first epoch", async () => {
     const { client, sent, say, on, done } = resuming([
-      good(),
       offer(`{"ticket":"${ticket}","received":0}`, "e2; grace=1; beat=1"),
     ]);
     const session = await client.session();
+    await new Promise((resolve) => setImmediate(resolve));
     say(files);
     say(files);
     await session.send({ type: "list_files" });
     on().close(1006, "");
     await expect.poll(() => done.length).toBe(2);
-    expect(sent.map(({ cursor }) => cursor)).toEqual([null, "e1.2"]);
+    expect(sent.map(({ cursor }) => cursor)).toEqual(["e1.2"]);
     // What its server has not received is sent again.
     expect(done[1]).toBe(done[0]);
     on().close(1000, "");
@@ -272,15 +267,16 @@ describe("The offer of a server", () => {
 
   test("that a channel gave up is cancelled with its key, once", async () => {
     const abort = new AbortController();
-    const { client, sent, done, on } = resuming([good()], { headers: { "X-Own": "own" } }, false);
+    const { client, sent, done, on, asked } = resuming([], { headers: { "X-Own": "own" } }, false);
     const session = await client.session({ signal: abort.signal });
+    await new Promise((resolve) => setImmediate(resolve));
     abort.abort(new Error("enough"));
     await expect(session.closed).rejects.toThrow("enough");
-    expect(sent).toHaveLength(1);
+    expect(sent).toEqual([]);
     // Its server may not have got the close.
     on().close(1006, "");
-    await expect.poll(() => sent.length).toBe(2);
-    expect(sent[1]).toMatchObject({ method: "DELETE", key: sent[0]!.key, own: "own" });
+    await expect.poll(() => sent.length).toBe(1);
+    expect(sent[0]).toMatchObject({ method: "DELETE", key: asked[0]!.headers[RESUME], own: "own" });
     expect(done).toEqual(["close 1000 aborted"]);
   });
 });

@@ -99,7 +99,7 @@ export function peer({ mode, extra, hold, afterFirst, cutSocket, ignoreClose }: 
 
   let cut = () => {};
 
-  const webSocket: OpenSocket = async () => {
+  const webSocket: OpenSocket = async (_, { headers }) => {
     const [near, far] = pair();
     cut = () => far.close(1006, "");
     const number = ++sockets;
@@ -118,6 +118,7 @@ export function peer({ mode, extra, hold, afterFirst, cutSocket, ignoreClose }: 
           far.send('{"status":"success","action":"file_list","files":[],"activeFile":null}');
       },
     });
+    if (mode === "resume" && headers["Parlance-Resume"]) far.send("parlance.resume e1; grace=30; beat=0");
     if (number === 1) {
       far.send('{"status":"success","action":"initial_state","files":[],"activeFile":null}');
       if (extra === "unknown") far.send('{"status":"success","action":"something new"}');

@@ -44,39 +44,43 @@ function channel(opens: (readonly [Socket, received: number] | number | Error)[]
     settle = resolve;
   });
   const life = lifetime();
-  const reconnecting = new ReconnectingChannel({
-    what: "p.line",
-    grace: 30,
-    connection: { random: () => 0, reconnectFor: 10_000 },
-    life,
-    pace: { room: 1e6, most: 1e6, stall: 1e9 },
-    Paced: PacedPort,
-    cancel,
-    linkOver: (own) => {
-      port = own;
-      own.listen({
-        frame: (text) => void heard.push(text),
-        close: (...how) => {
-          heard.push(how.slice(0, 2));
-          settle(undefined);
-        },
-      });
-      return {
-        channel: { closed } as unknown as AnyChannel,
-        unconfirmed: () => unconfirmed,
-        fail: (...how: unknown[]) => {
-          fail(...how);
-          settle(undefined);
-        },
-      } as unknown as Link;
+  const reconnecting = new ReconnectingChannel(
+    {
+      what: "p.line",
+      connection: { random: () => 0, reconnectFor: 10_000 },
+      life,
+      pace: { room: 1e6, most: 1e6, stall: 1e9 },
+      Paced: PacedPort,
+      cancel,
+      linkOver: (own) => {
+        port = own;
+        own.listen({
+          frame: (text) => void heard.push(text),
+          close: (...how) => {
+            heard.push(how.slice(0, 2));
+            settle(undefined);
+          },
+        });
+        return {
+          channel: { closed } as unknown as AnyChannel,
+          unconfirmed: () => unconfirmed,
+          fail: (...how: unknown[]) => {
+            fail(...how);
+            settle(undefined);
+          },
+        } as unknown as Link;
+      },
+      openSocket: async (_, received) => {
+        asked.push(received);
+        const next = opens.shift() ?? new Error("no more sockets");
+        if (next instanceof Error) throw next;
+        return typeof next === "number"
+          ? next
+          : { port: next[0].port, received: next[1], resumable: { epoch: "e1", grace: 30, beat: 0 } };
+      },
     },
-    openSocket: async (received) => {
-      asked.push(received);
-      const next = opens.shift() ?? new Error("no more sockets");
-      if (next instanceof Error) throw next;
-      return typeof next === "number" ? next : { port: next[0].port, received: next[1] };
-    },
-  });
+    { epoch: "e1", grace: 30, beat: 0 },
+  );
   let outcome: unknown = "opening";
   const open = async () => {
     reconnecting.open().then(
@@ -171,9 +175,8 @@ describe("A channel that reconnects", () => {
   test("whose opening message is refused is cancelled at its server", async () => {
     const cancel = vi.fn();
     const refused = new Error("its opening message is wrong");
-    const reconnecting = new ReconnectingChannel({
+    const options = {
       what: "p.line",
-      grace: 30,
       connection: {},
       life: lifetime(),
       pace: { room: 1, most: 1, stall: 1 },
@@ -183,7 +186,8 @@ describe("A channel that reconnects", () => {
         throw refused;
       },
       openSocket: () => expect.unreachable(),
-    });
+    };
+    const reconnecting = new ReconnectingChannel(options, { epoch: "e1", grace: 30, beat: 0 });
     await expect(reconnecting.open()).rejects.toBe(refused);
     expect(cancel).toHaveBeenCalledOnce();
   });

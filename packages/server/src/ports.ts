@@ -44,8 +44,8 @@ export interface ChannelDelivery {
   offer(called: Called, call: Scope): Promise<Answer | undefined>;
   /** Decides on a handshake with a ticket; undefined for an invalid ticket, and for that of another owner than the handshake's. */
   redeem(ticket: string, request: Request, owner: string | undefined, call: Scope): Promise<Accepted | undefined>;
-  /** Decides on a plain handshake. Throws what refuses it. */
-  accept(called: Called, call: Scope): Accepted;
+  /** Decides on a handshake without a ticket. Throws what refuses it. */
+  accept(called: Called, call: Scope): Accepted | Promise<Accepted>;
 }
 
 export type AnySession = Session<AnyMessage, Record<string, AnyMessage>>;

@@ -238,7 +238,9 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
         name = found.channel;
         const ticket = parseTicket(protocols);
         if (ticket === undefined)
-          return sturdy(deliveries.channels.accept(await callChannel(context, name, found.path, request, call), call));
+          return sturdy(
+            await deliveries.channels.accept(await callChannel(context, name, found.path, request, call), call),
+          );
         const owner = await ownerOfHandshake(context, request, call);
         const redeemed = await deliveries.channels.redeem(ticket, request.request, owner, call);
         if (!redeemed) throw new Refusal("this ticket is not good: ask for another", { status: 426 });

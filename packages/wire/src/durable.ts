@@ -1,6 +1,7 @@
-import type { Disconnected } from "./errors.js";
+import { type Disconnected, disconnected } from "./errors.js";
 import type { Pace, PacedPort } from "./pace.js";
 import type { Port, PortEvents } from "./port.js";
+import { isControl } from "./resume.js";
 
 /** A port that survives its sockets. Both sides count frames; a new socket starts with the frames that the peer missed. */
 export interface Durable {
@@ -14,15 +15,27 @@ export interface Durable {
   readonly dropped: number;
   /**
    * Continues over a new socket. `peerHas` is the number of frames that the peer has received. Returns false, and does not take the
-   * socket, where the peer lacks frames that are no longer held.
+   * socket, where the peer lacks frames that are no longer held. `greeting` is a frame of resume itself, sent before any other.
    */
-  attach(socket: Port, peerHas: number): boolean;
+  attach(socket: Port, peerHas: number, greeting?: string): boolean;
   /** This side has closed. A peer that comes back is sent the frames that it lacks, and then the close. */
   readonly closing: boolean;
   /** Frames that are held because the peer has not confirmed them. */
   readonly unconfirmed: number;
   /** Whether there is no socket and the conversation is not over. */
   readonly cut: boolean;
+  /** Whether a cut is survived. */
+  readonly resumes: boolean;
+  /** Holds sent frames from now on: the peer may count from here. */
+  hold(): void;
+  /** Goes on as a plain port: nothing is held, and a cut ends it. */
+  plain(): void;
+  /** Counts both ways from here, and survives a cut. Frames that were held count as well. */
+  resume(): void;
+  /** Sends a frame of resume itself, which neither side counts. */
+  say(frame: string): void;
+  /** Cuts a socket on which nothing comes for 2.5 heartbeats of so many milliseconds. */
+  watch(beat: number): void;
   /** Releases the socket, so that the count stays fixed while a new one is opened. */
   detach(): void;
   /** Ends the conversation. A close of this side ends it with its own code. */
@@ -30,6 +43,10 @@ export interface Durable {
 }
 
 export interface DurableOptions {
+  /** Begins as a plain port: nothing is held, and a cut ends it, until `resume`. */
+  readonly plain?: boolean;
+  /** Receives the peer's frames of resume itself. */
+  readonly onControl?: (frame: string) => void;
   /** Whether the peer may come back after such a close code: @default `isCut` */
   readonly mayReturn?: (code: number) => boolean;
   /**
@@ -43,8 +60,8 @@ export interface DurableOptions {
   readonly pace?: Pace;
   /** The class itself: imported here, it would be one more file of every page with channels. */
   readonly Paced: typeof PacedPort;
-  /** The socket was cut, and another may follow. Not called when the peer closes on purpose. */
-  readonly onCut: () => void;
+  /** The socket was cut, and another may follow. Not called when the peer closes on purpose. `cause` is the reason of this side. */
+  readonly onCut: (cause: Disconnected | undefined) => void;
   /** The conversation ended with this close code, and all its frames are settled. */
   readonly onEnd?: (code: number) => void;
 }
@@ -54,8 +71,11 @@ export function isCut(code: number): boolean {
   return [1001, 1005, 1006, 1012, 1013].includes(code);
 }
 
+/** Missed looks, two in a heartbeat, after which a socket counts as dead: the last frame came before the first of them. */
+const MAX_SILENT_LOOKS = 4;
+
 export function durable(options: DurableOptions): Durable {
-  const { limit, onCut, onEnd, mayReturn = isCut, deliver, Paced } = options;
+  const { limit, onCut, onEnd, onControl, mayReturn = isCut, deliver, Paced } = options;
   const { pace = { room: limit, most: limit, stall: Number.POSITIVE_INFINITY } } = options;
   let on: PortEvents | undefined;
   /** Frames that came before `listen`. */
@@ -77,14 +97,21 @@ export function durable(options: DurableOptions): Durable {
   let away = 0;
   let returning: Promise<void> | undefined;
   let comeBack: (() => void) | undefined;
+  let holds = !options.plain;
+  let resumes = !options.plain;
+  /** Looks without a frame, and whether one came since the last. Looks count, not time: a suspended process hears nothing. */
+  let silent = 0;
+  let heard = false;
+  let watching: ReturnType<typeof setInterval> | undefined;
 
   function end(code: number, reason: string): void {
     if (over) return;
     over = true;
     socket = undefined;
+    clearInterval(watching);
     dropped += held.length;
     held = [];
-    const how = closing ?? { code, reason };
+    const how = (resumes && closing) || { code, reason };
     tell(how.code, how.reason, how.code === 1006 ? cutBy : undefined);
     returned();
     onEnd?.(code);
@@ -116,15 +143,39 @@ export function durable(options: DurableOptions): Durable {
     old?.close(1012, "another socket goes on");
   }
 
+  /** The socket is over, or given up by this side. */
+  function lose(lost: PacedPort, code: number, reason: string, cause?: Disconnected): void {
+    if (socket !== lost) return;
+    socket = undefined;
+    cutBy = cause;
+    const back = resumes && mayReturn(code) && code !== closing?.code;
+    if (resumes && closing && !(back && deliver)) tell(closing.code, closing.reason);
+    if (back) onCut(cause);
+    else end(code, reason);
+  }
+
+  function look(silence: number): void {
+    const current = socket;
+    silent = heard || !current ? 0 : silent + 1;
+    heard = false;
+    if (!current || silent < MAX_SILENT_LOOKS) return;
+    lose(current, 1006, "", disconnected(`nothing came for ${silence} ms`, "idle", true));
+    current.cut();
+  }
+
+  function keep(frame: string): void {
+    held.push(frame);
+    size += frame.length;
+    let surplus = 0;
+    for (let left = size; left > limit && surplus < held.length - 1; ) left -= held[surplus++]!.length;
+    // Drops half at once, because dropping one by one copies the rest each time.
+    if (surplus > 0) forget(Math.max(surplus, held.length >> 1));
+  }
+
   const port: Port = {
     send(frame) {
       if (over || closing) return;
-      held.push(frame);
-      size += frame.length;
-      let surplus = 0;
-      for (let left = size; left > limit && surplus < held.length - 1; ) left -= held[surplus++]!.length;
-      // Drops half at once, because dropping one by one copies the rest each time.
-      if (surplus > 0) forget(Math.max(surplus, held.length >> 1));
+      if (holds) keep(frame);
       if (socket) socket.send(frame);
       else away += frame.length;
     },
@@ -138,6 +189,9 @@ export function durable(options: DurableOptions): Durable {
       return returning;
     },
     flushed: () => socket?.flushed(),
+    cut() {
+      if (!resumes) socket?.cut();
+    },
     close(code, reason) {
       if (over || closing) return;
       closing = { code, reason };
@@ -155,6 +209,26 @@ export function durable(options: DurableOptions): Durable {
     port,
     detach,
     end,
+    get resumes() {
+      return resumes;
+    },
+    hold() {
+      holds = true;
+    },
+    plain() {
+      holds = resumes = false;
+      size = 0;
+      held = [];
+    },
+    resume() {
+      holds = resumes = true;
+      received = 0;
+    },
+    say: (frame) => socket?.send(frame),
+    watch(beat) {
+      clearInterval(watching);
+      if (beat > 0) watching = setInterval(() => look(beat * 2.5), beat / 2);
+    },
     get closing() {
       return closing !== undefined;
     },
@@ -173,33 +247,30 @@ export function durable(options: DurableOptions): Durable {
     get dropped() {
       return dropped;
     },
-    attach(port, peerHas) {
+    attach(port, peerHas, greeting) {
       // Written so that NaN from a hostile peer is rejected too.
       if (over || !(peerHas >= dropped && peerHas <= dropped + held.length)) return false;
       detach();
-      const next = new Paced(port, pace);
+      // A link's own pacing, where a plain port goes on as this one.
+      const next = port instanceof Paced ? port : new Paced(port, pace);
       socket = next;
+      silent = 0;
       cutBy = undefined;
       forget(peerHas - dropped);
+      if (greeting !== undefined) next.send(greeting);
       for (const frame of held) next.send(frame);
       returned();
       if (closing) next.close(closing.code, closing.reason);
       next.listen({
         frame(text) {
           if (socket !== next) return;
+          heard = true;
+          if (onControl && isControl(text)) return onControl(text);
           received++;
           if (on) on.frame(text);
           else early.push(text);
         },
-        close(code, reason, cause) {
-          if (socket !== next) return;
-          socket = undefined;
-          cutBy = cause;
-          const back = mayReturn(code) && code !== closing?.code;
-          if (closing && !(back && deliver)) tell(closing.code, closing.reason);
-          if (back) onCut();
-          else end(code, reason);
-        },
+        close: (code, reason, cause) => lose(next, code, reason, cause),
       });
       return true;
     },

@@ -32,17 +32,21 @@ export { notify } from "./notify.js";
 export { type Arrived, type Unbind, unbind, unbinder } from "./operation.js";
 export type { OpenSocket, Port, PortEvents, SocketRefused } from "./port.js";
 export {
+  BEAT,
   type ChannelOffer,
   type Cursor,
   formatCursor,
   formatGap,
   formatResumable,
+  formatResumeFrame,
   formatTicket,
   type Gap,
   isKey,
   newKey,
+  OFFER,
   parseCursor,
   parseGap,
+  parseKeyFrame,
   parseResumable,
   parseTicket,
   RESUME,

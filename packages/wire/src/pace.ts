@@ -105,10 +105,13 @@ export class PacedPort implements Port {
     else this.#port.close(1013, "slow reader");
   }
 
+  /** May be called again: the last events count. */
   listen(on: PortEvents): void {
+    const isFirst = this.#on === undefined;
     this.#on = on;
+    if (!isFirst) return;
     this.#port.listen({
-      frame: (text) => on.frame(text),
+      frame: (text) => this.#on!.frame(text),
       close: (code, reason, cause) => this.#end(code, reason, cause),
       closing: on.closing,
     });

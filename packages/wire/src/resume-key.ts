@@ -4,6 +4,9 @@
  */
 export const RESUME = "Parlance-Resume";
 
+/** The value of the header by which a page asks whether a server resumes its channels, and the epoch of the answer. */
+export const OFFER = "offer";
+
 /** 128 random bits, as 32 hexadecimal digits. */
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");

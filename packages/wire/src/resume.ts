@@ -32,6 +32,37 @@ export function parseTicket(protocols: readonly string[]): string | undefined {
   return protocols.find((protocol) => /^parlance\.[0-9a-f]{32,64}$/.test(protocol))?.slice("parlance.".length);
 }
 
+/**
+ * Frames of resume itself, on a channel whose client has sent its key. They begin with a word, and messages are JSON, so neither is taken
+ * for the other. Neither side counts them.
+ */
+const CONTROL = "parlance.";
+
+export function isControl(frame: string): boolean {
+  return frame.startsWith(CONTROL);
+}
+
+/** A sign of life, because a page cannot see the server's pings. */
+export const BEAT = "parlance.beat";
+
+/** The frame by which a client names its channel. It is sent only to a server that has said that it resumes. */
+export function formatKeyFrame(key: string): string {
+  return `parlance.key ${key}`;
+}
+
+export function parseKeyFrame(frame: string): string | undefined {
+  return /^parlance\.key ([0-9a-f]{32})$/.exec(frame)?.[1];
+}
+
+/** The frame by which a server says that it resumes this channel. Both sides count from here. */
+export function formatResumeFrame(resumable: Resumable): string {
+  return `parlance.resume ${formatResumable(resumable)}`;
+}
+
+export function parseResumeFrame(frame: string): Resumable | undefined {
+  return frame.startsWith("parlance.resume ") ? parseResumable(frame.slice("parlance.resume ".length)) : undefined;
+}
+
 /** A server's answer to an HTTP request for a channel. */
 export interface ChannelOffer {
   /** Single use, within 30 seconds, on the same path and from the same origin. */
@@ -78,4 +109,4 @@ export function isKey(header: string | null): header is string {
   return header !== null && /^[0-9a-f]{32}$/.test(header);
 }
 
-export { newKey, RESUME } from "./resume-key.js";
+export { newKey, OFFER, RESUME } from "./resume-key.js";

@@ -15,10 +15,11 @@ import {
   MAX_QUEUED,
   rethrow,
 } from "../options.js";
-import type { Requests } from "../request.js";
-import { firstOffer } from "./offer.js";
+import type { Fields, Requests } from "../request.js";
+import { firstOffer, forget, resumesAt } from "./offer.js";
 import { paceOf } from "./pace.js";
 import { sockets } from "./socket.js";
+import { switchPort } from "./switch.js";
 
 export type OpenOptions = CallOptions & { readonly open?: Readonly<Record<string, Json>> };
 
@@ -31,37 +32,74 @@ export async function openChannel(
   input: Input,
   { key = ticketKey(connection), open, headers, signal }: OpenOptions & { readonly key?: string | undefined },
 ): Promise<AnyChannel> {
-  const { answerTimeout = ANSWER_TIMEOUT } = connection;
+  const { answerTimeout = ANSWER_TIMEOUT, webSocket, token } = connection;
   const what = `${contract.name}.${name}`;
   const address = requests.url(bind(contract, name, input).target);
   const openSocket = sockets(contract, connection, what, address);
   const life = lifetime(connection.signal, signal);
+  const pace = paceOf(connection);
   const linkOver = (port: Port): Link => linked(contract, connection, name, life.signal, port, open);
+  const keyed = { Accept: "application/json", [RESUME]: key ?? "" };
+  const resumed = { what, name, input, requests, headers, keyed, life, linkOver, openSocket, pace, Paced: PacedPort };
 
-  async function resumed(): Promise<AnyChannel | undefined> {
-    if (key === undefined) return undefined;
-    const keyed = { Accept: "application/json", [RESUME]: key };
+  /** Opens a page's channel with a ticket, because its socket cannot carry the token. */
+  async function ticketed(): Promise<AnyChannel | undefined> {
     const request = lifetime(life.signal);
     const answer = await firstOffer(requests, name, input, headers, keyed, request);
     if (!answer) return undefined;
-    // Only a page whose server resumes loads what that needs, before the channel is open: after a cut, nothing may be there to load from.
     const { openResumable } = await import("./resumable.js").catch(unloaded);
-    const paced = { pace: paceOf(connection), Paced: PacedPort };
-    const options = { what, name, input, requests, headers, keyed, life, linkOver, openSocket, ...paced };
-    return openResumable(options, answer, request);
+    return openResumable(resumed, answer, request);
   }
 
-  async function plain(): Promise<AnyChannel> {
+  async function socket(extra: Fields): Promise<Port> {
     const late = (limit: number) => () => timedOut(what, limit);
     const request = lifetime(life.signal);
     const own = await within(request, () => requests.headers(headers, request), answerTimeout, late(answerTimeout));
-    const port = await within(request, () => openSocket(own, [], request), ANSWER_WITHIN, late(ANSWER_WITHIN));
+    const all = { ...own, ...extra };
+    const port = await within(request, () => openSocket(all, [], request), ANSWER_WITHIN, late(ANSWER_WITHIN));
     life.signal.throwIfAborted();
-    return linkOver(port).channel;
+    return port;
   }
 
+  /** Opens a channel whose socket carries the key in a header. A server that resumes answers with its first frame. */
+  async function withHeader(key: string): Promise<AnyChannel> {
+    const code = await import("./resumable.js").catch(() => undefined);
+    if (!code) return linkOver(await socket(undefined)).channel;
+    const handshake = () => socket({ [RESUME]: key });
+    return handshake().then(
+      (port) => code.begin(resumed, port),
+      (error) => code.recover(resumed, error, handshake),
+    );
+  }
+
+  /** Opens a channel plainly, and asks beside it whether the server resumes: a page's socket carries no header. */
+  async function asking(key: string): Promise<AnyChannel> {
+    const answer = resumesAt(requests, name, input, headers);
+    const port = await socket(undefined).catch((error) => {
+      forget(requests);
+      throw error;
+    });
+    const switched = switchPort(new PacedPort(port, pace));
+    const made = linkOver(switched);
+    const resume = async (times: string | undefined) => {
+      if (times === undefined) return;
+      // Only a page whose server resumes loads what that needs, before a cut: then, nothing may be there to load from.
+      const { goOn } = await import("./resumable.js");
+      goOn(resumed, key, switched, made, times);
+    };
+    // Without that code the channel stays plain.
+    answer.then(resume).catch(() => {});
+    return made.channel;
+  }
+
+  const opening = async (): Promise<AnyChannel> => {
+    if (key === undefined) return linkOver(await socket(undefined)).channel;
+    if (webSocket) return withHeader(key);
+    return token === undefined ? asking(key) : ((await ticketed()) ?? linkOver(await socket(undefined)).channel);
+  };
+
   try {
-    const channel = (await resumed()) ?? (await plain());
+    const channel = await opening();
     channel.closed.then(life.release, life.release);
     return channel;
   } catch (error) {

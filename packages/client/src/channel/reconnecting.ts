@@ -2,6 +2,7 @@ import type { DisconnectedCode, Port } from "@parlance/wire";
 import { durable } from "@parlance/wire/durable";
 import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
 import type { AnyChannel, Link, Pace, PacedPort } from "@parlance/wire/link";
+import { formatKeyFrame, parseResumeFrame, type Resumable } from "@parlance/wire/resume";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { gap, type Rejoins, rejoining } from "../rejoin.js";
@@ -9,8 +10,6 @@ import { gap, type Rejoins, rejoining } from "../rejoin.js";
 export interface ReconnectingOptions {
   /** Names the channel in errors. */
   readonly what: string;
-  /** Seconds that the server keeps the conversation. */
-  readonly grace: number;
   readonly connection: ConnectOptions;
   readonly life: Lifetime;
   readonly pace: Pace;
@@ -21,10 +20,11 @@ export interface ReconnectingOptions {
    * help, with the minimum milliseconds to wait.
    */
   readonly openSocket: (
+    epoch: string,
     received: number,
     lost: Disconnected,
     request: Lifetime,
-  ) => Promise<{ readonly port: Port; readonly received: number } | number>;
+  ) => Promise<{ readonly port: Port; readonly received: number; readonly resumable: Resumable } | number>;
   /** Ends the conversation on the server, which would otherwise wait for this client. */
   readonly cancel: () => void;
 }
@@ -51,37 +51,103 @@ export class ReconnectingChannel {
   readonly #attempts: Lifetime;
   readonly #rejoins: Rejoins;
   readonly #conversation;
+  /** The server's state of the channel; undefined until it has said that it resumes it. */
+  #resumable: Resumable | undefined;
+  /** Whether the next frame shows that the server does not know the key, which was in a header. */
+  #unsure = false;
   #linked!: Link;
 
-  constructor(options: ReconnectingOptions) {
+  /** Without `resumable` the channel is open already, and plain: see `goOn`. */
+  constructor(options: ReconnectingOptions, resumable?: Resumable) {
     this.#options = options;
     this.#attempts = lifetime(options.life.signal);
     const { pace, Paced } = options;
-    this.#conversation = durable({ limit: KEPT, pace, Paced, deliver: true, onCut: () => this.#onCut() });
+    this.#conversation = durable({
+      limit: KEPT,
+      pace,
+      Paced,
+      deliver: true,
+      plain: !resumable,
+      onCut: (cause) => this.#onCut(cause),
+      onControl: (frame) => {
+        const begun = parseResumeFrame(frame);
+        if (begun) this.#resumes(begun);
+      },
+    });
     this.#rejoins = rejoining(options.connection, this.#attempts);
+    if (resumable) this.#resumes(resumable);
+  }
+
+  /** Goes on over the socket of a plain channel to a server that is known to resume, and sends it the key. */
+  goOn(paced: PacedPort, key: string, times: Resumable | undefined): Port {
+    this.#begin(paced);
+    this.#conversation.hold();
+    this.#conversation.say(formatKeyFrame(key));
+    this.#watch(times);
+    return this.#port();
+  }
+
+  /** Begins over a socket whose handshake carried the key. A server that resumes says so in its first frame. */
+  begin(paced: PacedPort): Port {
+    this.#unsure = true;
+    this.#begin(paced);
+    return this.#port();
+  }
+
+  #begin(paced: PacedPort): void {
+    this.#state = "open";
+    this.#conversation.attach(paced, 0);
+  }
+
+  /** Ends with the channel of this link. */
+  link(linked: Link): AnyChannel {
+    this.#linked = linked;
+    const over = () => this.#close(this.#conversation.cut);
+    linked.channel.closed.then(over, over);
+    return linked.channel;
+  }
+
+  #resumes(resumable: Resumable): void {
+    this.#unsure = false;
+    this.#resumable = resumable;
+    this.#watch(resumable);
+    if (!this.#conversation.resumes) this.#conversation.resume();
+  }
+
+  #watch(resumable: Resumable | undefined): void {
+    this.#conversation.watch((resumable?.beat ?? 0) * 1000);
+  }
+
+  #port(): Port {
+    const { port } = this.#conversation;
+    return {
+      ...port,
+      close: (code, reason) => {
+        port.close(code, reason);
+        this.#settle();
+      },
+      listen: (events) => {
+        const frame = (text: string) => {
+          this.#rejoins.delivered();
+          if (this.#unsure) this.#isForeign();
+          events.frame(text);
+        };
+        port.listen({ frame, close: events.close });
+      },
+    };
+  }
+
+  /** The first frame of a server that resumes is another one. */
+  #isForeign(): void {
+    this.#unsure = false;
+    this.#resumable = undefined;
+    this.#conversation.plain();
   }
 
   /** Opens the channel. Rejects when no socket could be opened, and cancels the channel on the server. */
   async open(): Promise<AnyChannel> {
-    const { port } = this.#conversation;
     try {
-      this.#linked = this.#options.linkOver({
-        ...port,
-        close: (code, reason) => {
-          port.close(code, reason);
-          this.#settle();
-        },
-        listen: (events) => {
-          const frame = (text: string) => {
-            this.#rejoins.delivered();
-            events.frame(text);
-          };
-          port.listen({ frame, close: events.close });
-        },
-      });
-      const { channel } = this.#linked;
-      const over = () => this.#close(this.#conversation.cut);
-      channel.closed.then(over, over);
+      const channel = this.link(this.#options.linkOver(this.#port()));
       await this.#connect();
       return channel;
     } catch (error) {
@@ -92,26 +158,32 @@ export class ReconnectingChannel {
     }
   }
 
-  #connect(): Promise<unknown> {
+  #connect(cut: DisconnectedCode = "closed"): Promise<unknown> {
     const connecting = this.#state === "connecting";
-    const { what, grace, openSocket } = this.#options;
+    const { what, openSocket } = this.#options;
+    const { epoch, grace } = this.#resumable!;
+    const unsure = this.#unsure;
     const [how, code]: [string, DisconnectedCode] = connecting
       ? ["could not be opened", "unreachable"]
-      : ["was cut", "closed"];
+      : ["was cut", cut];
     const lost = disconnected(`${what} ${how}`, code, true);
     let refusals = 0;
     const attempt = async (request: Lifetime): Promise<true | number> => {
       try {
-        const opened = await openSocket(this.#conversation.received, lost, request);
+        const opened = await openSocket(epoch, this.#conversation.received, lost, request);
         if (typeof opened === "number") return opened;
+        if (unsure) this.#resumes(opened.resumable);
         this.#attach(opened.port, opened.received, request, lost);
         return true;
       } catch (error) {
+        // The server that was to be asked does not know the key.
+        if (unsure && error instanceof Disconnected && error.code === "gap") throw lost;
         if (!(error instanceof Refusal) || !PASSING.has(error.status!) || ++refusals === UPGRADES) throw error;
         return 0;
       }
     };
-    return this.#rejoins.run(lost, grace, attempt, connecting ? -1 : 0);
+    const budget = unsure ? grace * 1000 : undefined;
+    return this.#rejoins.run(lost, grace, attempt, connecting ? -1 : 0, budget);
   }
 
   /** Continues over a new socket from both sides' positions. */
@@ -125,18 +197,19 @@ export class ReconnectingChannel {
     throw gap(`${this.#options.what}, at the server`, { after: received }, lost);
   }
 
-  #onCut(): void {
+  #onCut(cause: Disconnected | undefined): void {
     // The link is over, and the server may not have received its close.
     if (this.#state === "closed") return this.#options.cancel();
     this.#state = "rejoining";
-    if (!this.#settle()) this.#connect().catch((error) => this.#fail(error));
+    if (!this.#settle()) this.#connect(cause?.code).catch((error) => this.#fail(error));
   }
 
   #close(tell: boolean): void {
     if (this.#state === "closed") return;
     this.#state = "closed";
     this.#attempts.abort();
-    if (tell) this.#options.cancel();
+    this.#conversation.watch(0);
+    if (tell && this.#resumable && !this.#unsure) this.#options.cancel();
   }
 
   /** Ends a closed channel that has no socket and nothing left to deliver. */

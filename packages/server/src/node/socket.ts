@@ -38,13 +38,17 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
         socket.off("end", destroy).off("readable", look);
         if ("refused" in accepted) return refuse(socket, accepted.refused);
         if (call.closed) return socket.destroy();
+        // In one write with the first frame, which tells the client that its channel is resumed.
+        socket.cork();
         acceptors.get(chosen)!.handleUpgrade(incoming, socket, head, (opened: WebSocket) => {
           // The socket's own close event follows, and tells more.
           stop();
           const port = new ServerPort(opened, socket);
           if (chosen.limits.heartbeat > 0) port.beat(chosen.limits.heartbeat, call);
           accepted.run(port);
+          port.flush();
         });
+        socket.uncork();
       })
       .catch(() => socket.destroy());
   };

@@ -1,14 +1,19 @@
 import {
+  BEAT,
   type ChannelOffer,
   type Cursor,
   formatResumable,
+  formatResumeFrame,
   formatTicket,
   type Gap,
   isKey,
   newKey,
+  OFFER,
   type Port,
   parseCursor,
+  parseKeyFrame,
   RESUME,
+  Refusal,
 } from "@parlance/wire";
 import { type Durable, durable, isCut } from "@parlance/wire/durable";
 import { PacedPort } from "@parlance/wire/link";
@@ -19,14 +24,18 @@ import { digest } from "../digest.js";
 import type { Answer } from "../http/answer.js";
 import { isOwn } from "../http/origin.js";
 import { conversationName, ownerIn } from "../identity.js";
-import { paceOf } from "../limits.js";
+import { type Limits, paceOf } from "../limits.js";
 import type { Called } from "../options.js";
 import type { Accepted, ChannelDelivery } from "../ports.js";
+import { gone } from "../reason.js";
 import { CallPort } from "./call-port.js";
 import { type Ended, type Endings, endings } from "./endings.js";
 import { gapAnswer } from "./gap.js";
 
-/** Channels that outlive their sockets: a client asks over HTTP where the server is, and opens a socket with a ticket. */
+/**
+ * Channels that outlive their sockets. A client names its channel by a key: in a header of the handshake, or, from a page, in a frame of
+ * resume itself. After a cut it asks over HTTP where the server is, and opens a socket with a ticket.
+ */
 export interface ResumableChannels extends ChannelDelivery {
   /** Ends a conversation for a client that has no socket. False when there is none. */
   cancel(name: string): Promise<boolean>;
@@ -93,6 +102,8 @@ export interface RemoteChannels {
 
 interface Conversation {
   readonly epoch: string;
+  /** Undefined until its client has sent a key. */
+  name?: string;
   readonly called: Called;
   /** Until the client can miss nothing of it any more. */
   readonly life: Scope;
@@ -126,7 +137,10 @@ export function resumableChannels(
   const remote = join?.(local);
 
   return {
-    accept: direct.accept,
+    async accept(called, call) {
+      await remote?.listen();
+      return local.accept(called, call);
+    },
     async offer(called, call) {
       const { operation, request, principal } = called;
       const key = request.headers.get(RESUME);
@@ -142,7 +156,7 @@ export function resumableChannels(
       const joined = found ?? local.open(called, asked);
       if ("gap" in joined) return gapAnswer(context, called, joined.gap, "frames", operation);
       const { epoch, received, server } = joined;
-      return offerAnswer(epoch, { ticket: server + secret, received }, limits.grace);
+      return offerAnswer(epoch, { ticket: server + secret, received }, limits);
     },
     async redeem(ticket, request, owner, call) {
       const shown: Shown = { ticket: digest(ticket.slice(-SECRET)), place: placeOf(request), owner };
@@ -174,13 +188,18 @@ export function resumableChannels(
 /** Hexadecimal digits of the secret part of a ticket. */
 const SECRET = 32;
 
-function offerAnswer(epoch: string, offer: ChannelOffer, grace: number): Answer {
+/** The grace period and the heartbeat in seconds, as a client is told them. */
+export function timesOf({ grace, heartbeat }: Limits): { readonly grace: number; readonly beat: number } {
+  return { grace: grace / 1000, beat: heartbeat === Number.POSITIVE_INFINITY ? 0 : heartbeat / 1000 };
+}
+
+function offerAnswer(epoch: string, offer: ChannelOffer, limits: Limits): Answer {
   return {
     status: 200,
     headers: {
       "Content-Type": "application/json",
       "Cache-Control": "no-store",
-      [RESUME]: formatResumable({ epoch, grace: grace / 1000, beat: 0 }),
+      [RESUME]: formatResumable({ epoch, ...timesOf(limits) }),
     },
     body: JSON.stringify(offer),
   };
@@ -195,6 +214,8 @@ class Conversations implements LocalChannels {
   readonly #byName = new Map<string, Conversation>();
   readonly #tickets = new Map<string, Ticket>();
   readonly #endings: Endings;
+  /** The last keys that have begun a channel. */
+  readonly #begun = new Set<string>();
 
   constructor(context: Context, converse: Converse, server: () => string) {
     this.#context = context;
@@ -204,7 +225,48 @@ class Conversations implements LocalChannels {
   }
 
   open(called: Called, asked: Asked): Found {
-    const { limits, places, root } = this.#context;
+    this.#begunOnce(asked.name);
+    const conversation = this.#begin(called);
+    this.#resumes(conversation, asked.name);
+    return this.#resume(conversation, asked);
+  }
+
+  /** Decides on a handshake without a ticket. The conversation ends with its socket, unless its client sends a key. */
+  accept(called: Called, call: Scope): Accepted {
+    const { request, operation, principal } = called;
+    const { pathname } = placeOf(request);
+    const { contract, ownerOf } = this.#context;
+    const nameOf = (key: string) => conversationName(contract.name, operation, pathname, ownerOf(principal), key);
+    const key = request.headers.get(RESUME);
+    const name = isKey(key) ? nameOf(key) : undefined;
+    if (name !== undefined && !this.#begunOnce(name))
+      throw new Refusal("this key has begun a channel: ask for a ticket by it", { status: 409 });
+    const conversation = this.#begin(called, nameOf);
+    const { life } = conversation;
+    let isOpen = false;
+    call.add(() => isOpen || life.close(call.reason ?? gone()));
+    const opened = call.timeout(this.#context.limits.socketWithin, () => call.close(gone()));
+    return {
+      run: (port) => {
+        opened();
+        isOpen = true;
+        const greeting = name === undefined ? undefined : this.#resumed(conversation, name);
+        if (life.closed || !this.#attach(conversation, new CallPort(port, call), greeting)) call.close();
+      },
+    };
+  }
+
+  /** Whether a key is new, and remembers it: a network may repeat a whole connection. The oldest are forgotten. */
+  #begunOnce(name: string): boolean {
+    if (this.#begun.has(name)) return false;
+    this.#begun.add(name);
+    const [oldest] = this.#begun;
+    if (this.#begun.size > this.#context.limits.maxTombstones) this.#begun.delete(oldest!);
+    return true;
+  }
+
+  #begin(called: Called, nameOf?: (key: string) => string): Conversation {
+    const { limits, ownerOf, places, root } = this.#context;
     const life = root.child("channels");
     try {
       places.take(called.principal, "stream", life);
@@ -216,12 +278,21 @@ class Conversations implements LocalChannels {
       Paced: PacedPort,
       limit: Math.max(limits.maxKept, limits.maxQueued),
       pace: paceOf(limits),
+      plain: nameOf !== undefined,
       onCut: () => this.#wait(conversation),
       // 1001 from a client is a page that was left: its key is gone with it.
       mayReturn: (code) => code !== 1001 && isCut(code),
+      onControl: (frame) => {
+        const key = parseKeyFrame(frame);
+        const name = key && nameOf?.(key);
+        if (!name || conversation.name || !this.#begunOnce(name)) return;
+        // Sent before anything that is counted.
+        held.say(this.#resumed(conversation, name));
+      },
       onEnd: (code) => {
         const { received, sent } = held;
-        if (!isCut(code)) this.#endings.note(asked.name, { epoch, received, sent });
+        const { name } = conversation;
+        if (name && !isCut(code)) this.#endings.note(name, { epoch, received, sent });
         void Promise.resolve(conversation.conversed).then(() => life.close());
       },
     });
@@ -230,18 +301,34 @@ class Conversations implements LocalChannels {
       epoch,
       called,
       life,
-      owner: ownerIn(asked.name),
+      owner: ownerOf(called.principal),
       durable: held,
       peerHas: 0,
       stopWaiting: () => {},
     };
-    this.#byName.set(asked.name, conversation);
+    life.add(() => held.end(1001, "the server is closing"));
+    return conversation;
+  }
+
+  /** Keeps a conversation under its client's key. */
+  #resumes(conversation: Conversation, name: string): void {
+    const { life, durable } = conversation;
+    conversation.name = name;
+    this.#byName.set(name, conversation);
     life.add(() => {
       this.#forgetTicket(conversation);
-      if (this.#byName.get(asked.name) === conversation) this.#byName.delete(asked.name);
-      held.end(1001, "the server is closing");
+      if (this.#byName.get(name) === conversation) this.#byName.delete(name);
     });
-    return this.#resume(conversation, asked);
+    const { heartbeat } = this.#context.limits;
+    if (heartbeat > 0) life.interval(heartbeat, () => durable.say(BEAT));
+  }
+
+  /** Resumes a conversation from here on. Returns the frame that tells its client. */
+  #resumed(conversation: Conversation, name: string): string {
+    const { epoch, durable } = conversation;
+    this.#resumes(conversation, name);
+    durable.resume();
+    return formatResumeFrame({ epoch, ...timesOf(this.#context.limits) });
   }
 
   find(asked: Asked): Found | undefined {
@@ -249,7 +336,9 @@ class Conversations implements LocalChannels {
     const ended = this.#endings.find(asked.name, asked.cursor);
     if (ended) return this.#offer(ended, ended.received, undefined, asked);
     const conversation = this.#byName.get(asked.name);
-    if (!conversation || (asked.cursor && asked.cursor.epoch !== conversation.epoch)) return undefined;
+    // A client that was cut before the first frame knows no epoch.
+    const epochs = [undefined, OFFER, conversation?.epoch];
+    if (!conversation || !epochs.includes(asked.cursor?.epoch)) return undefined;
     return this.#resume(conversation, asked);
   }
 
@@ -308,8 +397,8 @@ class Conversations implements LocalChannels {
     if (ticket !== undefined) this.#tickets.delete(ticket);
   }
 
-  #attach(conversation: Conversation, port: Port): boolean {
-    if (!conversation.durable.attach(port, conversation.peerHas)) {
+  #attach(conversation: Conversation, port: Port, greeting?: string): boolean {
+    if (!conversation.durable.attach(port, conversation.peerHas, greeting)) {
       port.close(1012, "frames are gone");
       return false;
     }

@@ -1,10 +1,10 @@
-import { type Cursor, isKey, parseCursor, RESUME, Refusal } from "@parlance/wire";
+import { type Cursor, formatResumable, isKey, OFFER, parseCursor, RESUME, Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { type Context, calledOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import type { HttpRequest } from "../http/request.js";
 import { conversationName } from "../identity.js";
-import type { ResumableChannels } from "./channels.js";
+import { type ResumableChannels, timesOf } from "./channels.js";
 import type { EventLog } from "./event-log.js";
 import { gapAnswer } from "./gap.js";
 import type { ResumableStreams } from "./streams.js";
@@ -76,9 +76,18 @@ export function resumeRequests(
     throw new Refusal("there is no stream with this key", { status: 404 });
   }
 
+  /** Tells a page whether channels are resumed here. It says nothing about a caller, so nobody is authenticated. */
+  const offer = async (): Promise<Answer> => ({
+    status: 204,
+    headers: { [RESUME]: formatResumable({ epoch: OFFER, ...timesOf(context.limits) }), "Cache-Control": "no-store" },
+    body: "",
+  });
+
   return (request: HttpRequest, call: Scope): Promise<Answer | undefined> | undefined => {
     if (request.method !== "GET" && request.method !== "DELETE") return undefined;
     const key = request.headers.get(RESUME);
+    const route = key === OFFER && request.method === "GET" && context.route("GET", request.url.pathname);
+    if (route && "channel" in route && !context.shutdown.draining) return offer();
     return isKey(key) ? answer(request, key, call) : undefined;
   };
 }
