@@ -44,15 +44,14 @@ const parts: Readonly<Record<string, readonly [call: (connect: Connect) => Promi
     { name: "Refusal", status: 404, bare: false },
   ],
   "stream/open-stream.js": [(connect) => last(connect(foldGateway, resuming).send({ content: "x" })), lost(true)],
-  "stream/resuming.js": [(connect) => last(connect(foldGateway, resuming).send({ content: "x" })), lost(false)],
   "stream/reopening.js": [
     (connect) => last(connect(emacsAgent, resuming).events({ session_id: "s" }, { reopen: true })),
     lost(true),
   ],
   "channel/channel.js": [(connect) => connect(based, resuming).session(), lost(true)],
 };
-/** Parts without which a call goes on: a channel is opened plainly. */
-const optional = ["channel/resumable.js", "foreign-answer.js", "redirect.js"];
+/** Parts without which a call goes on plainly, and those that only a foreign answer needs. */
+const optional = ["channel/resumable.js", "foreign-answer.js", "redirect.js", "stream/resuming.js"];
 
 afterEach(() => {
   for (const part in parts) vi.doUnmock(`../src/${part}`);
@@ -72,6 +71,14 @@ it.each(Object.keys(parts))(
     });
   },
 );
+
+it("a stream is read plainly where the code of resume cannot be loaded", async () => {
+  vi.resetModules();
+  vi.doMock("../src/stream/resuming.js", () => Promise.reject(new Error("offline")));
+  const { connect } = await import("@parlance/client");
+  expect(await last(connect(foldGateway, resuming).send({ content: "x" }))).toEqual(["text", "done"]);
+  vi.doUnmock("../src/stream/resuming.js");
+});
 
 it("a channel is opened plainly where the code of resume cannot be loaded", async () => {
   vi.resetModules();

@@ -4,14 +4,8 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import type { Context } from "../src/call.js";
 import { LIMITS, type Limits } from "../src/limits.js";
 import type { Called } from "../src/options.js";
-import {
-  type Asked,
-  type Found,
-  type LocalChannels,
-  type Place,
-  type RemoteChannels,
-  resumableChannels,
-} from "../src/resume/channels.js";
+import { type RemoteChannels, resumableChannels } from "../src/resume/channels.js";
+import type { Asked, Found, LocalChannels, Place } from "../src/resume/conversations.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -33,7 +27,7 @@ function channels(limits: Partial<Limits> = {}, remote: Partial<RemoteChannels> 
   const take = vi.fn();
   const report = vi.fn();
   const context = {
-    limits: { ...LIMITS, grace: 1000, ticketLife: 500, ...limits },
+    limits: { ...LIMITS, grace: 1000, ticketLife: 500, heartbeat: 0, ...limits },
     root,
     places: { take },
     callbacks: { report },

@@ -43,13 +43,14 @@ export async function openChannel(
   const resumed = { what, name, input, requests, headers, keyed, life, linkOver, openSocket, pace, Paced: PacedPort };
 
   /** Opens a page's channel with a ticket, because its socket cannot carry the token. */
-  async function ticketed(): Promise<AnyChannel | undefined> {
+  async function ticketed(): Promise<AnyChannel> {
     const request = lifetime(life.signal);
     const answer = await firstOffer(requests, name, input, headers, keyed, request);
-    if (!answer) return undefined;
-    const { openResumable } = await import("./resumable.js").catch(unloaded);
-    return openResumable(resumed, answer, request);
+    const code = answer && (await import("./resumable.js").catch(unloaded));
+    return (await code?.openResumable(resumed, answer!, request)) ?? plain();
   }
+
+  const plain = async (): Promise<AnyChannel> => linkOver(await socket(undefined)).channel;
 
   async function socket(extra: Fields): Promise<Port> {
     const late = (limit: number) => () => timedOut(what, limit);
@@ -64,7 +65,7 @@ export async function openChannel(
   /** Opens a channel whose socket carries the key in a header. A server that resumes answers with its first frame. */
   async function withHeader(key: string): Promise<AnyChannel> {
     const code = await import("./resumable.js").catch(() => undefined);
-    if (!code) return linkOver(await socket(undefined)).channel;
+    if (!code) return plain();
     const handshake = () => socket({ [RESUME]: key });
     return handshake().then(
       (port) => code.begin(resumed, port),
@@ -81,25 +82,17 @@ export async function openChannel(
     });
     const switched = switchPort(new PacedPort(port, pace));
     const made = linkOver(switched);
-    const resume = async (times: string | undefined) => {
-      if (times === undefined) return;
-      // Only a page whose server resumes loads what that needs, before a cut: then, nothing may be there to load from.
-      const { goOn } = await import("./resumable.js");
-      goOn(resumed, key, switched, made, times);
-    };
+    // Only a page whose server resumes loads what that needs, before a cut: then, nothing may be there to load from.
+    const resume = async (times: string | undefined) =>
+      times && (await import("./resumable.js")).goOn(resumed, key, switched, made, times);
     // Without that code the channel stays plain.
     answer.then(resume).catch(() => {});
     return made.channel;
   }
 
-  const opening = async (): Promise<AnyChannel> => {
-    if (key === undefined) return linkOver(await socket(undefined)).channel;
-    if (webSocket) return withHeader(key);
-    return token === undefined ? asking(key) : ((await ticketed()) ?? linkOver(await socket(undefined)).channel);
-  };
-
+  const how = key === undefined ? plain : webSocket ? withHeader : token === undefined ? asking : ticketed;
   try {
-    const channel = await opening();
+    const channel = await how(key!);
     channel.closed.then(life.release, life.release);
     return channel;
   } catch (error) {

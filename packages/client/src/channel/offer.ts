@@ -35,7 +35,9 @@ export function resumesAt(
     const ask = () => requests.ask("GET", name, input, headers, request, { [RESUME]: OFFER });
     const read = (response: Response) => {
       discard(response);
-      return (response.ok && response.headers.get(RESUME)) || undefined;
+      const state = response.headers.get(RESUME);
+      // Some servers repeat headers: that would be the question itself.
+      return response.ok && state?.startsWith(`${OFFER};`) ? state : undefined;
     };
     answer = within(request, ask, ANSWER_WITHIN, () => timedOut(name, ANSWER_WITHIN)).then(read, () => undefined);
     answers.set(address, answer);

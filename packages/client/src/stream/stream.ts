@@ -143,10 +143,12 @@ export class StreamReader {
   async #attach({ request, response: { headers, body } }: Joined): Promise<void> {
     this.#request = request;
     this.#bytes = (body ?? new Response("").body!).getReader();
-    if (this.#source.resume && headers.has(RESUME)) {
+    // Some servers repeat headers: that would be the key.
+    if (this.#source.resume && headers.get(RESUME)?.includes(";")) {
       this.#offered = true;
-      // Loaded before the body is read: after a cut, nothing may be there to load from.
-      (await this.#resume()).joined(headers);
+      // Loaded before the body is read: after a cut, nothing may be there to load from. Without that code the stream is read plainly.
+      const resumed = await this.#resume().catch(() => undefined);
+      resumed?.joined(headers);
     }
     if (this.#state === "closed") return this.#drop(this.#source.life.signal.reason);
     this.#state = "open";

@@ -1,7 +1,8 @@
 import { newKey } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Accepted } from "../ports.js";
-import type { Asked, Found, LocalChannels, RemoteChannels, Shown } from "../resume/channels.js";
+import type { RemoteChannels } from "../resume/channels.js";
+import type { Asked, Found, LocalChannels, Shown } from "../resume/conversations.js";
 import type { Wiring } from "./publish.js";
 import { type Query, query, unanswered } from "./query.js";
 import type { Servers } from "./servers.js";

@@ -1,15 +1,4 @@
-import {
-  type ChannelOffer,
-  type Cursor,
-  formatResumable,
-  formatTicket,
-  type Gap,
-  isKey,
-  newKey,
-  type Port,
-  parseCursor,
-  RESUME,
-} from "@parlance/wire";
+import { type ChannelOffer, formatResumable, formatTicket, isKey, newKey, parseCursor, RESUME } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
@@ -19,7 +8,15 @@ import { conversationName } from "../identity.js";
 import type { Limits } from "../limits.js";
 import type { Accepted, ChannelDelivery } from "../ports.js";
 import { CallPort } from "./call-port.js";
-import { Conversations, placeOf, timesOf } from "./conversations.js";
+import {
+  type Asked,
+  Conversations,
+  type Found,
+  type LocalChannels,
+  placeOf,
+  type Shown,
+  timesOf,
+} from "./conversations.js";
 import { gapAnswer } from "./gap.js";
 
 /**
@@ -29,53 +26,6 @@ import { gapAnswer } from "./gap.js";
 export interface ResumableChannels extends ChannelDelivery {
   /** Ends a conversation for a client that has no socket. False when there is none. */
   cancel(name: string): Promise<boolean>;
-}
-
-/** Where a request comes from. A ticket is valid only there. */
-export interface Place {
-  readonly pathname: string;
-  readonly origin: string | null;
-  /** The origin is the server's own. */
-  readonly own: boolean;
-}
-
-/** A client's request to resume a conversation. */
-export interface Asked {
-  readonly name: string;
-  readonly place: Place;
-  /** The digest of the ticket that the client is about to get: the ticket itself is known to the answering server alone. */
-  readonly ticket: string;
-  /** The frames that the client has. */
-  readonly cursor?: Cursor | undefined;
-}
-
-/** A conversation to resume, or the frames that its client has lost for good. */
-export type Found =
-  | {
-      readonly epoch: string;
-      /** Frames that this server has received. */
-      readonly received: number;
-      /** The prefix of the ticket that names this server. */
-      readonly server: string;
-    }
-  | { readonly gap: Gap };
-
-/** A ticket as a socket shows it. */
-export interface Shown {
-  /** The digest of the ticket. */
-  readonly ticket: string;
-  readonly place: Place;
-  /** The owner of the socket, where its handshake has credentials. */
-  readonly owner?: string | undefined;
-}
-
-/** The conversations of this server. */
-export interface LocalChannels {
-  /** Undefined where there is none with this name, or one of another epoch than the cursor's. */
-  find(asked: Asked): Found | undefined;
-  /** Redeems a ticket: returns a function that takes the socket, or closes it and returns false. Undefined for an invalid ticket. */
-  take(shown: Shown): ((port: Port) => boolean) | undefined;
-  cancel(name: string): boolean;
 }
 
 /** Channels on other servers of a cluster. */

@@ -1,6 +1,8 @@
 import {
   BEAT,
+  type Cursor,
   formatResumeFrame,
+  type Gap,
   isKey,
   newKey,
   OFFER,
@@ -21,8 +23,54 @@ import type { Called } from "../options.js";
 import type { Accepted } from "../ports.js";
 import { gone } from "../reason.js";
 import { CallPort } from "./call-port.js";
-import type { Asked, Found, LocalChannels, Place, Shown } from "./channels.js";
 import { type Ended, type Endings, endings } from "./endings.js";
+
+/** Where a request comes from. A ticket is valid only there. */
+export interface Place {
+  readonly pathname: string;
+  readonly origin: string | null;
+  /** The origin is the server's own. */
+  readonly own: boolean;
+}
+
+/** A client's request to resume a conversation. */
+export interface Asked {
+  readonly name: string;
+  readonly place: Place;
+  /** The digest of the ticket that the client is about to get: the ticket itself is known to the answering server alone. */
+  readonly ticket: string;
+  /** The frames that the client has. */
+  readonly cursor?: Cursor | undefined;
+}
+
+/** A conversation to resume, or the frames that its client has lost for good. */
+export type Found =
+  | {
+      readonly epoch: string;
+      /** Frames that this server has received. */
+      readonly received: number;
+      /** The prefix of the ticket that names this server. */
+      readonly server: string;
+    }
+  | { readonly gap: Gap };
+
+/** A ticket as a socket shows it. */
+export interface Shown {
+  /** The digest of the ticket. */
+  readonly ticket: string;
+  readonly place: Place;
+  /** The owner of the socket, where its handshake has credentials. */
+  readonly owner?: string | undefined;
+}
+
+/** The conversations of this server. */
+export interface LocalChannels {
+  /** Undefined where there is none with this name, or one of another epoch than the cursor's. */
+  find(asked: Asked): Found | undefined;
+  /** Redeems a ticket: returns a function that takes the socket, or closes it and returns false. Undefined for an invalid ticket. */
+  take(shown: Shown): ((port: Port) => boolean) | undefined;
+  cancel(name: string): boolean;
+}
 
 interface Conversation {
   readonly epoch: string;
@@ -32,7 +80,6 @@ interface Conversation {
   /** Until the client can miss nothing of it any more. */
   readonly life: Scope;
   readonly durable: Durable;
-  readonly owner: string;
   /** The digest of the last ticket. An earlier one, held back by a proxy, is void. */
   ticket?: string;
   /** Settles when its handler is done; absent before the first socket. */
@@ -116,7 +163,7 @@ export class Conversations implements LocalChannels {
   }
 
   #begin(called: Called, nameOf?: (key: string) => string): Conversation {
-    const { limits, ownerOf, places, root } = this.#context;
+    const { limits, places, root } = this.#context;
     const life = root.child("channels");
     try {
       places.take(called.principal, "stream", life);
@@ -151,7 +198,6 @@ export class Conversations implements LocalChannels {
       epoch,
       called,
       life,
-      owner: ownerOf(called.principal),
       durable: held,
       peerHas: 0,
       stopWaiting: () => {},
