@@ -15,7 +15,6 @@ const made: Readonly<Record<string, readonly unknown[]>> = {
   ContractError: ["p", [{ rule: "r", file: "f", pointer: "", message: "no" }]],
   GenerateError: ["p", "no"],
   RedisStoreError: ["timeout", "no"],
-  FileRefusal: ["missing", "a.ts", "no"],
   TranscriptError: ["no", 3],
   ToonError: ["no", 3],
   Unmet: ["an answer", "nothing"],

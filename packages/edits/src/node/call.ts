@@ -5,7 +5,7 @@ import { attempt, Unreadable } from "../formats/message.js";
 import { splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
 import { parseEdits } from "../stream/read.js";
-import { type PlanConflict, toConflict } from "./conflict.js";
+import { type PlanConflict, Refused, toConflict } from "./conflict.js";
 import { quote, stripRoot } from "./names.js";
 import { isRecord } from "./shape.js";
 import { claimName, look, type Stage } from "./stage.js";
@@ -41,13 +41,14 @@ function refuse(path: string | null, message: string): CallReading {
 }
 
 async function readOne(stage: Stage, call: Call, given: string): Promise<CallReading> {
-  const { path, conflict } = claimName(stage, given);
-  if (conflict) return { conflict };
+  const path = claimName(stage, given);
   const state = await look(stage, path);
-  if (state === null && call.command === "str_replace" && call.old) {
-    const message = `${quote(path)} does not exist. Check the path, or send the whole text of a new file.`;
-    return { conflict: { path, reason: "missing", message } };
-  }
+  if (state === null && call.command === "str_replace" && call.old)
+    throw new Refused(
+      path,
+      "missing",
+      `${quote(path)} does not exist. Check the path, or send the whole text of a new file.`,
+    );
   const read = attempt((repairs) =>
     state !== null && call.replaces
       ? [replaceFile(path, call.text!)]

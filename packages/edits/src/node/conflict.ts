@@ -1,7 +1,6 @@
 import type { Conflict } from "../result.js";
 import { codeOf } from "./files.js";
 import { type NameReason, quote } from "./names.js";
-import { type FileReason, FileRefusal } from "./root.js";
 
 /** Why a plan cannot be made or applied. Nothing of it is written then. */
 export interface PlanConflict {
@@ -16,14 +15,23 @@ export interface PlanConflict {
 
 export type PlanReason =
   | NameReason // the path is one that no edit may name
-  | FileReason // the path leads to something else than a regular file below the root, or the root has a journal that is not trusted
-  | "malformed" // the value is not a patch, or a plan that contradicts itself
+  | "missing" // there is no such file, directory or root
+  | "stale" // the file has changed
+  | "symlink" // the path leads through a symlink
+  | "not-regular" // the path is no regular file
+  | "not-directory" // a part of the path is no directory
+  | "not-utf8" // the file is no text, or the new text cannot be encoded
+  | "too-large" // the file has more bytes than the limit
+  | "case-collision" // the name is another one's on some systems
+  | "moved" // the directory has been replaced by another one
+  | "malformed" // the value is not an edit, or a plan that contradicts itself
   | "root" // the plan was made for another root
   | "mode" // the patch makes a symlink, a submodule or another thing that is no regular file
   | "exists" // a new file's path is taken
   | "already-applied" // the new file is there, with the very text it should get
   | "hunks" // hunks of the file conflict
   | "busy" // another plan is being carried out in the root
+  | "journal" // the root's journal cannot be read, or is not trusted
   | "io" // the system refused a call
   | "interrupted"; // a failure, and undoing it failed too: `recover` will, as soon as the system lets it
 
@@ -32,8 +40,29 @@ export function isBusy({ reason }: PlanConflict): boolean {
   return reason === "busy";
 }
 
-/** Converts a caught error to a conflict. Any error but a refusal or a system error is a bug and is rethrown. */
+/** A conflict, thrown in this folder and caught in it. */
+export class Refused {
+  readonly conflict: PlanConflict;
+  constructor(path: string | null, reason: PlanReason, message: string, hunks?: readonly Conflict[]) {
+    this.conflict = { path, reason, message, ...(hunks && { hunks }) };
+  }
+}
+
+/** The same for an entry of a directory on the way to a file. The conflict is about that file. */
+export class FileRefusal {
+  readonly reason: PlanReason;
+  readonly path: string;
+  readonly message: string;
+  constructor(reason: PlanReason, path: string, message: string) {
+    this.reason = reason;
+    this.path = path;
+    this.message = message;
+  }
+}
+
+/** Converts what was thrown to a conflict. Any error but a refusal or a system error is a bug and is rethrown. */
 export function toConflict(error: unknown, path: string | null): PlanConflict {
+  if (error instanceof Refused) return error.conflict;
   if (error instanceof FileRefusal)
     return { path: path ?? (error.path || null), reason: error.reason, message: error.message };
   const code = codeOf(error);

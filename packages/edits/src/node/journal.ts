@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { codeOf, type Files, orMissing } from "./files.js";
-import { contentHash } from "./hash.js";
+import { FileRefusal } from "./conflict.js";
+import { codeOf, contentHash, type Files, orMissing } from "./files.js";
 import { checkName, RESERVED } from "./names.js";
 import { begin, currentOwner, end, isOwner, type Owner } from "./owner.js";
 import { listEnded, removeRecord, writeRecord } from "./records.js";
-import { type Directory, FileRefusal, openDirectory, readRegular, writeNew } from "./root.js";
+import { type Directory, openDirectory, readRegular, writeNew } from "./root.js";
 import { isRecord } from "./shape.js";
 
 /**

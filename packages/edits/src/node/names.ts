@@ -145,3 +145,8 @@ export function quote(path: string): string {
   const byNumber = (c: string) => `\\u{${c.codePointAt(0)!.toString(16)}}`;
   return `"${shown.replace(/[\p{C}\u2028\u2029]/gu, byNumber)}"`;
 }
+
+/** The message about two names that some file systems do not tell apart. */
+export function sameOnSome(name: string, other: string): string {
+  return `${quote(name)} and ${quote(other)} differ only in case or composition; on some systems they are one.`;
+}

@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Patch } from "../patch.js";
-import type { PlanConflict, PlanReason } from "./conflict.js";
-import { contentHash, encodeText } from "./hash.js";
-import { checkName, foldName, type NameRules, quote } from "./names.js";
-import type { Move, PlannedFile } from "./planned.js";
-import { describeChanges, invertChanges, summarize } from "./preview.js";
+import { describeChanges, type FileState, invertChanges, type Move, type PlannedFile, summarize } from "./changes.js";
+import { type PlanConflict, Refused } from "./conflict.js";
+import { contentHash, encodeText } from "./files.js";
+import { checkName, foldName, type NameRules, quote, sameOnSome } from "./names.js";
 import { isRecord } from "./shape.js";
-import type { FileState } from "./stage.js";
 
 /** The part of a plan that is applied. */
 export interface Changes {
@@ -22,16 +20,6 @@ type Claims = Omit<Changes, "preview">;
 export type ChangesReading =
   | { readonly ok: true; readonly changes: Changes }
   | { readonly ok: false; readonly conflicts: readonly PlanConflict[] };
-
-/** A false claim in a plan. Caught in this file. */
-class BadClaim extends Error {
-  readonly conflict: PlanConflict;
-  constructor(path: string | null, reason: PlanReason, message: string) {
-    super(message);
-    this.name = "BadClaim";
-    this.conflict = { path, reason, message };
-  }
-}
 
 /**
  * Validates a plan that may have been stored, edited or forged. Every claim is checked against another one or the rules,
@@ -66,13 +54,13 @@ function reading(read: () => Changes): ChangesReading {
   try {
     return { ok: true, changes: read() };
   } catch (error) {
-    if (error instanceof BadClaim) return { ok: false, conflicts: [error.conflict] };
+    if (error instanceof Refused) return { ok: false, conflicts: [error.conflict] };
     throw error;
   }
 }
 
-function malformed(what: string, path: string | null = null): BadClaim {
-  return new BadClaim(path, "malformed", `The plan, or the result to undo, ${what}. Plan the edit again.`);
+function malformed(what: string, path: string | null = null): Refused {
+  return new Refused(path, "malformed", `The plan, or the result to undo, ${what}. Plan the edit again.`);
 }
 
 function readChanges(value: unknown, rules: NameRules): Claims {
@@ -100,7 +88,7 @@ function readFile(value: unknown, rules: NameRules): PlannedFile {
 function readName(value: unknown, rules: NameRules): string {
   if (typeof value !== "string") throw malformed("has a path that is not a string");
   const checked = checkName(value, rules);
-  if (!checked.ok) throw new BadClaim(value, checked.reason, checked.message);
+  if (!checked.ok) throw new Refused(value, checked.reason, checked.message);
   if (checked.parts.join("/") !== value) throw malformed(`writes the path ${quote(value)} with a leading "./"`, value);
   return value;
 }
@@ -111,10 +99,10 @@ function readState(value: unknown, path: string): FileState | null {
   const { text, hash, mode, umask } = value;
   const bytes = encodeText(text);
   if (bytes === null)
-    throw new BadClaim(path, "not-utf8", `The plan's text of ${quote(path)} cannot be encoded as UTF-8.`);
+    throw new Refused(path, "not-utf8", `The plan's text of ${quote(path)} cannot be encoded as UTF-8.`);
   if (contentHash(bytes) !== hash) throw malformed(`has a text of ${quote(path)} that its hash does not fit`, path);
   if (!Number.isInteger(mode) || (mode as number) < 0 || (mode as number) > 0o7777)
-    throw new BadClaim(path, "mode", `The plan gives ${quote(path)} permissions that do not exist.`);
+    throw new Refused(path, "mode", `The plan gives ${quote(path)} permissions that do not exist.`);
   if (umask !== undefined && umask !== true) throw malformed(`has a mode of ${quote(path)} that cannot be read`, path);
   return { text, hash, mode: mode as number, ...(umask && { umask }) };
 }
@@ -131,14 +119,11 @@ function checkPaths(files: readonly PlannedFile[]): void {
       const prefix = end < 0 ? path : path.slice(0, end);
       const fold = foldName(prefix);
       const other = prefixes.get(fold) ?? prefix;
-      if (other !== prefix) {
-        const message = `${quote(path)} and ${quote(other)} differ only in case or composition; on some systems they are one.`;
-        throw new BadClaim(path, "case-collision", message);
-      }
+      if (other !== prefix) throw new Refused(path, "case-collision", sameOnSome(path, other));
       prefixes.set(fold, prefix);
       if (end < 0) break;
       if (after && kept.has(prefix))
-        throw new BadClaim(path, "not-directory", `${quote(prefix)} is a file, so ${quote(path)} cannot be in it.`);
+        throw new Refused(path, "not-directory", `${quote(prefix)} is a file, so ${quote(path)} cannot be in it.`);
     }
   }
 }
@@ -169,9 +154,9 @@ function checkRestoredModes({ files }: Claims): void {
   for (const { path, after } of files) if (after && (after.mode & ~known) !== 0) throw badMode(path, after.mode);
 }
 
-function badMode(path: string, mode: number): BadClaim {
+function badMode(path: string, mode: number): Refused {
   const message = `The plan gives ${quote(path)} the mode ${mode.toString(8)}, which is not its own and no new file's.`;
-  return new BadClaim(path, "mode", message);
+  return new Refused(path, "mode", message);
 }
 
 const EXECUTABLE = 0o111;

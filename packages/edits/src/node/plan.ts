@@ -3,18 +3,15 @@ import type { ApplyOptions, LineRange } from "../match/aligner.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk } from "../result.js";
 import { readToolCall, type ToolCall } from "./call.js";
-import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
+import { describeChanges, type Plan, type PlannedFile, summarize } from "./changes.js";
+import { isBusy, type PlanConflict, Refused, toConflict } from "./conflict.js";
 import { nodeFiles } from "./files.js";
 import { checkName, type NameRules, quote, rulesHere, stripRoot } from "./names.js";
-import { needRoot } from "./options.js";
-import type { Plan, PlannedFile } from "./planned.js";
-import { describeChanges, summarize } from "./preview.js";
+import { needRoot, type WaitOptions, whileBusy } from "./options.js";
 import { recoverIn } from "./recover.js";
-import { type Directory, openRoot, type RootOptions } from "./root.js";
+import { closeTree, type Directory, growTree, openRoot, type RootOptions, type Tree } from "./root.js";
 import { checkShape, isRecord } from "./shape.js";
 import { type Episode, look, type Stage, stageFile } from "./stage.js";
-import { closeTree, growTree, type Tree } from "./tree.js";
-import { type WaitOptions, whileBusy } from "./waiting.js";
 
 export interface PlanOptions extends RootOptions, WaitOptions {
   /**
@@ -116,12 +113,9 @@ async function checkPreconditions(
 ): Promise<void> {
   for (const [given, wanted] of Object.entries(preconditions)) {
     const path = stripRoot(given, stage.roots);
-    const name = checkName(path, stage.rules);
-    if (!name.ok) {
-      conflicts.push({ path, reason: name.reason, message: name.message });
-      continue;
-    }
     try {
+      const name = checkName(path, stage.rules);
+      if (!name.ok) throw new Refused(path, name.reason, name.message);
       const hash = (await look(stage, name.parts.join("/")))?.hash ?? null;
       if (hash !== wanted) conflicts.push({ path, reason: "stale", message: staleMessage(path, wanted, hash) });
     } catch (error) {
@@ -167,9 +161,11 @@ async function stagePatch(
   };
   for (const file of sound) {
     count(file, -1);
-    const staged = await stageFile(stage, episode, file);
-    if (staged.ok) hunks.push({ path: staged.path, hunks: staged.hunks });
-    else conflicts.push(staged.conflict);
+    try {
+      hunks.push(await stageFile(stage, episode, file));
+    } catch (error) {
+      conflicts.push(toConflict(error, file.after ?? file.before));
+    }
   }
 }
 

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { homedir, tmpdir } from "node:os";
 import { dirname, isAbsolute, join, sep } from "node:path";
-import { codeOf, type Files, OPEN_FILE, orMissing } from "./files.js";
-import { contentHash } from "./hash.js";
+import { FileRefusal } from "./conflict.js";
+import { codeOf, contentHash, type Files, OPEN_FILE, orMissing } from "./files.js";
 import { currentOwner, isAlive, type Owner } from "./owner.js";
-import { type Directory, FileRefusal, syncDirectory, writeNew } from "./root.js";
+import { type Directory, syncDirectory, writeNew } from "./root.js";
 
 /**
  * Records of open journals, in a directory of the user outside the root. A journal makes this library replace and delete

@@ -1,6 +1,5 @@
-import { type PlanConflict, toConflict } from "./conflict.js";
-import { codeOf, type Files, nodeFiles, orMissing } from "./files.js";
-import { contentHash } from "./hash.js";
+import { FileRefusal, type PlanConflict, toConflict } from "./conflict.js";
+import { codeOf, contentHash, type Files, nodeFiles, orMissing } from "./files.js";
 import {
   closeJournal,
   type FoundJournal,
@@ -16,14 +15,16 @@ import { isAlive } from "./owner.js";
 import { isRecorded } from "./records.js";
 import {
   type Content,
+  closeTree,
   type Directory,
-  FileRefusal,
+  growTree,
   openRoot,
   READ_LIMIT,
   type RootOptions,
   readRegular,
+  type Tree,
+  walk,
 } from "./root.js";
-import { closeTree, growTree, type Tree, walk } from "./tree.js";
 
 export interface Recovery {
   /** `clean`: nothing to do. `rolled-back`: all files are the old ones. `completed`: all are the new ones. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { FileRefusal } from "./conflict.js";
 import {
   CREATE_FILE,
   codeOf,
@@ -31,44 +32,6 @@ export interface Directory {
   /** Makes the directory's entries durable. */
   sync(): Promise<void>;
   close(): Promise<void>;
-}
-
-export type FileReason =
-  | "stale"
-  | "not-utf8"
-  | "missing"
-  | "symlink"
-  | "not-regular"
-  | "not-directory"
-  | "too-large"
-  | "case-collision"
-  | "moved"
-  | "journal";
-
-const BRAND = Symbol.for("@parlance/FileRefusal");
-
-/** A path that cannot be used, with the reason. Callers in this folder convert it to a conflict. */
-export class FileRefusal extends Error {
-  static {
-    // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
-    Object.assign(FileRefusal.prototype, { [BRAND]: true });
-    Object.defineProperty(FileRefusal, Symbol.hasInstance, {
-      value(error: unknown) {
-        return this === FileRefusal ? !!Object(error)[BRAND] : Function.prototype[Symbol.hasInstance].call(this, error);
-      },
-    });
-  }
-
-  /** The reason. */
-  readonly code: FileReason;
-  readonly reason: FileReason;
-  readonly path: string;
-  constructor(reason: FileReason, path: string, message: string) {
-    super(message);
-    this.name = "FileRefusal";
-    this.code = this.reason = reason;
-    this.path = path;
-  }
 }
 
 /** `handles` as on Linux, or `paths` as everywhere else; by default the better one that the system has. */
@@ -245,4 +208,42 @@ export async function refuseCollision(files: Files, directory: Directory, name: 
         `${quote(path)} differs only in case or composition from ${quote(other)}, which is there.`,
       );
     }
+}
+
+/** The open directories of one root, each opened once. Closing it closes them and the root. */
+export interface Tree {
+  readonly root: Directory;
+  readonly files: Files;
+  readonly open: Map<string, Directory>;
+}
+
+/** How far a path's directories exist: the last existing one, and the first missing component. */
+export interface Walk {
+  readonly directory: Directory;
+  readonly missing: string | null;
+}
+
+export function growTree(root: Directory, files: Files): Tree {
+  return { root, files, open: new Map([["", root]]) };
+}
+
+/** Opens the directory that holds the path's last component, component by component. Throws `FileRefusal`. */
+export async function walk(tree: Tree, parts: readonly string[]): Promise<Walk> {
+  let directory = tree.root;
+  let path = "";
+  for (const part of parts.slice(0, -1)) {
+    path = path === "" ? part : `${path}/${part}`;
+    let next = tree.open.get(path) ?? null;
+    if (next === null) {
+      next = await openDirectory(tree.files, directory, part);
+      if (next === null) return { directory, missing: part };
+      tree.open.set(path, next);
+    }
+    directory = next;
+  }
+  return { directory, missing: null };
+}
+
+export async function closeTree(tree: Tree): Promise<void> {
+  for (const directory of tree.open.values()) await directory.close();
 }

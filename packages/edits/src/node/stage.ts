@@ -4,22 +4,11 @@ import { explainConflict } from "../explain.js";
 import type { ApplyOptions, LineRange } from "../match/aligner.js";
 import type { FileKind, FilePatch } from "../patch.js";
 import type { AppliedHunk, ApplyResult } from "../result.js";
-import { type PlanConflict, type PlanReason, toConflict } from "./conflict.js";
-import { contentHash, decodeText, encodeText } from "./hash.js";
-import { checkName, foldName, type NameRules, quote } from "./names.js";
-import { FileRefusal, readRegular, refuseCollision } from "./root.js";
-import { type Tree, walk } from "./tree.js";
-
-/** A file's text and the identity of its bytes. */
-export interface FileState {
-  readonly text: string;
-  /** `sha256:<hex>` of the bytes. */
-  readonly hash: string;
-  /** Permission bits. */
-  readonly mode: number;
-  /** The mode was requested by a patch rather than read from a file; the process's umask applies to it. */
-  readonly umask?: true;
-}
+import type { FileState, Plan } from "./changes.js";
+import { FileRefusal, Refused } from "./conflict.js";
+import { contentHash, decodeText, encodeText } from "./files.js";
+import { checkName, foldName, type NameRules, quote, sameOnSome } from "./names.js";
+import { readRegular, refuseCollision, type Tree, walk } from "./root.js";
 
 /** The future workspace: the files on disk with the file patches so far applied. */
 export interface Stage {
@@ -59,90 +48,45 @@ interface Displaced {
   readonly moves: number;
 }
 
-export type Staged =
-  | { readonly ok: true; readonly path: string; readonly hunks: readonly AppliedHunk[] }
-  | { readonly ok: false; readonly conflict: PlanConflict };
-
-/** Applies one file patch to the stage; on a conflict the stage stays as it was. */
-export async function stageFile(stage: Stage, episode: Episode, file: FilePatch): Promise<Staged> {
-  const shown = file.after ?? file.before;
-  try {
-    return await stageChecked(stage, episode, file);
-  } catch (error) {
-    return { ok: false, conflict: toConflict(error, shown) };
-  }
-}
-
-async function stageChecked(stage: Stage, episode: Episode, file: FilePatch): Promise<Staged> {
-  const path = file.after ?? file.before ?? "";
-  const refuse = (reason: PlanReason, message: string): Staged => ({ ok: false, conflict: { path, reason, message } });
-
+/** Applies one file patch to the stage, which stays as it was where this throws. Returns the path and where its hunks were found. */
+export async function stageFile(stage: Stage, episode: Episode, file: FilePatch): Promise<Plan["hunks"][number]> {
   const before = file.before === null ? null : claimName(stage, file.before);
   const after = file.after === null ? null : claimName(stage, file.after);
-  if (before?.conflict) return { ok: false, conflict: before.conflict };
-  if (after?.conflict) return { ok: false, conflict: after.conflict };
-  for (const mode of [file.oldMode, file.newMode, file.git?.mode])
-    if (mode !== undefined && !mode.startsWith("100"))
-      return refuse(
-        "mode",
-        `The patch gives ${quote(path)} the mode ${mode}, which is no regular file's; only those are edited.`,
-      );
+  refuseModes(file);
+  if (before !== null) refuseSource(episode, file.kind, before);
+  const source = before === null ? null : await lookSource(stage, episode, file, before);
+  const applied = applyTo(stage, file, before, source);
+  // A rename to its own name is a change of the file.
+  const isPlaced = after !== null && file.kind !== "modify" && !(file.kind === "rename" && before === after);
+  if (isPlaced) await refuseTarget(stage, episode, file, after, applied.text);
+  const state = after === null ? null : newState(file, source, applied.text);
+  if (before !== null && before !== after && (file.kind === "delete" || file.kind === "rename"))
+    leave(stage, episode, before, after);
+  if (after !== null) stage.now.set(after, state);
+  if (isPlaced) episode.placed.add(after);
+  return { path: after ?? before ?? "", hunks: applied.hunks };
+}
 
-  if (before) {
-    const refusal = refuseSource(episode, file.kind, before.path);
-    if (refusal) return refuse(...refusal);
-  }
-  if (file.newMode !== undefined && !/^100(?:6[46]{2}|7[57]{2})$/.test(file.newMode) && file.newMode !== file.oldMode)
-    return refuse(
-      "mode",
-      `The patch gives ${quote(path)} the mode ${file.newMode}; git knows 100644 and 100755 alone.`,
-    );
-  const source = before ? await lookSource(stage, episode, file, before.path) : null;
-  if (before && source === null && !file.whole)
-    return refuse("missing", `${quote(before.path)} does not exist, so it cannot be changed by a ${file.kind}.`);
+/** Takes a file from its path, which another file may have got already. */
+function leave(stage: Stage, episode: Episode, before: string, after: string | null): void {
+  const displaced = episode.displaced.get(before);
+  if (after !== null) stage.moves.splice(displaced?.moves ?? stage.moves.length, 0, { from: before, to: after });
+  episode.taken.add(before);
+  if (displaced) episode.displaced.delete(before);
+  else stage.now.set(before, null);
+}
 
-  if (file.kind === "delete" && file.git?.index?.startsWith(EMPTY_BLOB) && source?.text !== "")
-    return refuse("stale", `${quote(path)} is to be deleted as an empty file, and is not empty. Read it again.`);
-
-  const at = (before && stage.ranges.get(before.path)) ?? stage.apply.at;
-  const applied = applyBlocks(file, source?.text ?? "", { ...stage.apply, at });
-  if (!applied.ok) {
-    const text = source?.text ?? "";
-    const told = applied.conflicts.slice(0, EXPLAINED).map((conflict) => explainConflict(conflict, file, text));
-    const more = applied.conflicts.length - told.length;
-    if (more > 0) told.push(`${more} more of its changes do not apply.`);
-    if (source) told.push(`The file is ${source.hash} now.`);
-    const message = `${quote(path)} does not take the patch:\n${told.join("\n")}`;
-    return { ok: false, conflict: { path, reason: "hunks", message, hunks: applied.conflicts } };
-  }
-
-  const toItself = file.kind === "rename" && before?.path === after?.path;
-  if (after && file.kind !== "modify" && !toItself) {
-    const refusal = await checkTarget(stage, episode, file, after.path, applied.text);
-    if (refusal) return { ok: false, conflict: refusal };
-  }
-  let state: FileState | null = null;
-  if (after) {
-    const bytes = encodeText(applied.text);
-    if (bytes === null)
-      return refuse("not-utf8", `The new text of ${quote(path)} has half of a surrogate pair, which UTF-8 cannot say.`);
-    state = { text: applied.text, hash: contentHash(bytes), ...newMode(file, source) };
-  }
-  if (before && after && file.kind === "rename" && !toItself)
-    stage.moves.splice(episode.displaced.get(before.path)?.moves ?? stage.moves.length, 0, {
-      from: before.path,
-      to: after.path,
-    });
-  if (before && (file.kind === "delete" || file.kind === "rename") && !toItself) {
-    episode.taken.add(before.path);
-    // Another file has its path already.
-    if (!episode.displaced.delete(before.path)) stage.now.set(before.path, null);
-  }
-  if (after) {
-    stage.now.set(after.path, state);
-    if (file.kind !== "modify" && !toItself) episode.placed.add(after.path);
-  }
-  return { ok: true, path: after?.path ?? before?.path ?? "", hunks: applied.hunks };
+function applyTo(stage: Stage, file: FilePatch, before: string | null, source: FileState | null) {
+  const text = source?.text ?? "";
+  const at = stage.ranges.get(before ?? "") ?? stage.apply.at;
+  const applied = applyBlocks(file, text, { ...stage.apply, at });
+  if (applied.ok) return applied;
+  const { conflicts } = applied;
+  const path = file.after ?? file.before!;
+  const lines = conflicts.slice(0, EXPLAINED).map((conflict) => explainConflict(conflict, file, text));
+  if (conflicts.length > EXPLAINED) lines.push(`${conflicts.length - EXPLAINED} more of its changes do not apply.`);
+  if (source) lines.push(`The file is ${source.hash} now.`);
+  throw new Refused(path, "hunks", `${quote(path)} does not take the patch:\n${lines.join("\n")}`, conflicts);
 }
 
 /** The number of conflicts of one file that its message explains; the rest are counted. */
@@ -173,73 +117,87 @@ function applyBlocks(file: FilePatch, text: string, options: ApplyOptions): Appl
   return { ok: true, text: made, hunks };
 }
 
-export interface Claim {
-  readonly path: string;
-  readonly conflict?: PlanConflict;
-}
-
-/** Checks a name by the rules, and against names of the plan that are equal to it on some file system. */
-export function claimName(stage: Stage, name: string): Claim {
+/** A path as components joined. @throws `Refused` by the rules, and for a name that equals another of the plan on some file system. */
+export function claimName(stage: Stage, name: string): string {
   const checked = checkName(name, stage.rules);
-  if (!checked.ok) return { path: name, conflict: { path: name, reason: checked.reason, message: checked.message } };
+  if (!checked.ok) throw new Refused(name, checked.reason, checked.message);
   let prefix = "";
   for (const part of checked.parts) {
     prefix = prefix === "" ? part : `${prefix}/${part}`;
-    const fold = foldName(prefix);
-    const other = stage.folds.get(fold);
-    if (other === undefined) stage.folds.set(fold, prefix);
-    else if (other !== prefix) {
-      const message = `${quote(name)} and ${quote(other)} differ only in case or composition; on some systems they are one.`;
-      return { path: name, conflict: { path: name, reason: "case-collision", message } };
-    }
+    const other = stage.folds.get(foldName(prefix)) ?? prefix;
+    if (other !== prefix) throw new Refused(name, "case-collision", sameOnSome(name, other));
+    stage.folds.set(foldName(prefix), prefix);
   }
-  return { path: prefix };
+  return prefix;
 }
 
-/** Why the file patch cannot mean a file of that path, if several in this patch could be meant. */
-function refuseSource(episode: Episode, kind: FileKind, path: string): [PlanReason, string] | null {
-  const { displaced, placed, taken } = episode;
-  if (kind === "copy" || kind === "create") return null;
-  if (displaced.has(path))
-    return kind === "modify"
-      ? ["exists", `${quote(path)} is changed between a file put there and its removal; which is meant is not certain.`]
-      : null;
+function refuseModes(file: FilePatch): void {
+  const { oldMode, newMode, git } = file;
+  const path = file.after ?? file.before!;
+  const refuse = (mode: string, why: string) => {
+    throw new Refused(path, "mode", `The patch gives ${quote(path)} the mode ${mode}${why}`);
+  };
+  for (const mode of [oldMode, newMode, git?.mode])
+    if (mode?.startsWith("100") === false) refuse(mode, ", which is no regular file's; only those are edited.");
+  if (newMode !== undefined && newMode !== oldMode && !/^100(?:6[46]{2}|7[57]{2})$/.test(newMode))
+    refuse(newMode, "; git knows 100644 and 100755 alone.");
+}
+
+/** Refuses a file patch that cannot mean a file of that path, if several in this patch could be meant. */
+function refuseSource({ displaced, placed, taken }: Episode, kind: FileKind, path: string): void {
+  const shown = quote(path);
+  if (kind === "modify" && displaced.has(path))
+    throw new Refused(
+      path,
+      "exists",
+      `${shown} is changed between a file put there and its removal; which is meant is not certain.`,
+    );
+  if (displaced.has(path)) return;
   if (kind === "rename" && taken.has(path))
-    return ["missing", `${quote(path)} has been moved or deleted by this patch already.`];
+    throw new Refused(path, "missing", `${shown} has been moved or deleted by this patch already.`);
   if (kind === "delete" && placed.has(path))
-    return ["exists", `The patch deletes ${quote(path)}, which it has made itself.`];
-  return null;
+    throw new Refused(path, "exists", `The patch deletes ${shown}, which it has made itself.`);
 }
 
 /** Copies are of the file at the patch's start, as in `git apply`; every other change continues from the present text. */
 async function lookSource(stage: Stage, episode: Episode, file: FilePatch, path: string): Promise<FileState | null> {
-  if (file.kind !== "copy") return episode.displaced.get(path)?.state ?? look(stage, path);
-  const held = episode.base.get(path);
-  return (held === undefined ? await readState(stage, path) : held) ?? look(stage, path);
+  const { kind, git } = file;
+  const held = kind === "copy" ? episode.base.get(path) : episode.displaced.get(path)?.state;
+  const start = kind === "copy" && held === undefined ? await readState(stage, path) : held;
+  const source = start ?? (await look(stage, path));
+  if (source === null && !file.whole)
+    throw new Refused(
+      file.after ?? path,
+      "missing",
+      `${quote(path)} does not exist, so it cannot be changed by a ${kind}.`,
+    );
+  if (kind === "delete" && git?.index?.startsWith(EMPTY_BLOB) && source?.text !== "")
+    throw new Refused(
+      path,
+      "stale",
+      `${quote(path)} is to be deleted as an empty file, and is not empty. Read it again.`,
+    );
+  return source;
 }
 
-async function checkTarget(
+async function refuseTarget(
   stage: Stage,
   episode: Episode,
   file: FilePatch,
   path: string,
   text: string,
-): Promise<PlanConflict | null> {
+): Promise<void> {
   const there = await look(stage, path);
   if (there === null) {
     const parts = path.split("/");
     const { directory, missing } = await walk(stage.tree, parts);
     await refuseCollision(stage.tree.files, directory, missing ?? parts.at(-1)!);
-    return null;
-  }
-  if (!episode.placed.has(path) && (episode.leaving.get(path) ?? 0) > 0) {
+  } else if (!episode.placed.has(path) && (episode.leaving.get(path) ?? 0) > 0)
     episode.displaced.set(path, { state: there, moves: stage.moves.length });
-    return null;
-  }
-  if (file.whole && !episode.placed.has(path)) return null;
-  return file.kind === "create" && there.text === text
-    ? { path, reason: "already-applied", message: `${quote(path)} is there already, with the very text it should get.` }
-    : { path, reason: "exists", message: `${quote(path)} exists already, so a ${file.kind} would overwrite it.` };
+  else if (file.whole && !episode.placed.has(path)) return;
+  else if (file.kind === "create" && there.text === text)
+    throw new Refused(path, "already-applied", `${quote(path)} is there already, with the very text it should get.`);
+  else throw new Refused(path, "exists", `${quote(path)} exists already, so a ${file.kind} would overwrite it.`);
 }
 
 /** The present state of a file in the stage; null if it does not exist. */
@@ -269,7 +227,19 @@ export async function readDisk(tree: Tree, path: string, limit: number): Promise
   return { text, hash: contentHash(content.bytes), mode: content.stat.mode & 0o7777 };
 }
 
-function newMode({ kind, newMode }: FilePatch, source: FileState | null): { mode: number; umask?: true } {
+function newState(file: FilePatch, source: FileState | null, text: string): FileState {
+  const path = file.after!;
+  const bytes = encodeText(text);
+  if (bytes === null)
+    throw new Refused(
+      path,
+      "not-utf8",
+      `The new text of ${quote(path)} has half of a surrogate pair, which UTF-8 cannot say.`,
+    );
+  return { text, hash: contentHash(bytes), ...modeOf(file, source) };
+}
+
+function modeOf({ kind, newMode }: FilePatch, source: FileState | null): { mode: number; umask?: true } {
   const executable = newMode === undefined ? undefined : newMode[3] === "7";
   // As git does it: a new file has one of two modes, a copy's too, and of an old one only the executable bits are the
   // patch's to say; they follow the read bits.

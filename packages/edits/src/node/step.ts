@@ -1,11 +1,10 @@
-import { codeOf, type FileStat, type Files } from "./files.js";
-import { contentHash } from "./hash.js";
+import type { PlannedFile } from "./changes.js";
+import { FileRefusal } from "./conflict.js";
+import { codeOf, contentHash, type FileStat, type Files } from "./files.js";
 import { type Journal, newName, oldName } from "./journal.js";
 import { quote } from "./names.js";
 import { staleMessage } from "./plan.js";
-import type { PlannedFile } from "./planned.js";
-import { type Directory, FileRefusal, READ_LIMIT, readRegular, refuseCollision, writeNew } from "./root.js";
-import { type Tree, walk } from "./tree.js";
+import { type Directory, READ_LIMIT, readRegular, refuseCollision, type Tree, walk, writeNew } from "./root.js";
 
 /** A planned file with the data needed to write it. */
 export interface Step {

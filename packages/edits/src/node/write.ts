@@ -1,21 +1,23 @@
 import type { Patch } from "../patch.js";
-
+import {
+  describeChanges,
+  type FileChange,
+  invertChanges,
+  type Move,
+  type Plan,
+  type PlannedFile,
+  summarize,
+} from "./changes.js";
 import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
-import { type Files, nodeFiles } from "./files.js";
-import { contentHash, encodeText } from "./hash.js";
+import { contentHash, encodeText, type Files, nodeFiles } from "./files.js";
 import { closeJournal, commitJournal, type Journal, openJournal, uncommitJournal } from "./journal.js";
 import { type NameRules, quote, rulesHere } from "./names.js";
-import { needRoot } from "./options.js";
+import { needRoot, type WaitOptions, whileBusy } from "./options.js";
 import { end } from "./owner.js";
-
 import { type Changes, type ChangesReading, readPlan, readWritten } from "./plan-shape.js";
-import type { FileChange, Move, Plan, PlannedFile } from "./planned.js";
-import { describeChanges, invertChanges, summarize } from "./preview.js";
 import { finish, recoverIn, rollBack } from "./recover.js";
-import { type Directory, openRoot, type RootOptions } from "./root.js";
+import { closeTree, type Directory, growTree, openRoot, type RootOptions, type Tree } from "./root.js";
 import { listMissing, prepare, refuseStale, type Step, swap } from "./step.js";
-import { closeTree, growTree, type Tree } from "./tree.js";
-import { type WaitOptions, whileBusy } from "./waiting.js";
 
 export type WriteResult = Written | NotWritten;
 

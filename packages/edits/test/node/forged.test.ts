@@ -12,7 +12,7 @@ import {
   type Written,
 } from "@parlance/edits/node";
 import { describe, expect, test } from "vitest";
-import { describeChanges } from "../../src/node/preview.js";
+import { describeChanges } from "../../src/node/changes.js";
 import { fill, makeWorkspace, snapshot } from "./workspace.js";
 
 const texts = { a: "one\ntwo\n", "b/gone": "gone\n", run: "#!/bin/sh\n", from: "moved\n" };

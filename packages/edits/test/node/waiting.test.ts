@@ -10,7 +10,7 @@ import { applyPlan, planEdits, recover, undo } from "@parlance/edits/node";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Files, OpenFile } from "../../src/node/files.js";
-import type { Clock } from "../../src/node/waiting.js";
+import type { Clock } from "../../src/node/options.js";
 import { faultyFiles } from "./faulty-files.js";
 import { makeWorkspace, snapshot } from "./workspace.js";
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { describeChanges, type FileState, invertChanges } from "../../src/node/changes.js";
 import { isBusy } from "../../src/node/conflict.js";
-import { contentHash } from "../../src/node/hash.js";
-import { describeChanges, invertChanges } from "../../src/node/preview.js";
-import type { FileState } from "../../src/node/stage.js";
+import { contentHash } from "../../src/node/files.js";
 
 const state = (text: string, mode = 0o644): FileState => ({ text, hash: contentHash(Buffer.from(text)), mode });
 const file = (path: string, before: FileState | null, after: FileState | null) => ({ path, before, after });
