@@ -1,6 +1,6 @@
 import { hunkIds } from "../hunk.js";
 import { needOptions, needText } from "../need.js";
-import type { FilePatch, Hunk, Patch } from "../patch.js";
+import type { Hunk, Patch } from "../patch.js";
 import { type Change, type DiffOptions, diffLines } from "./diff.js";
 import { endsInNewline, lineAt, readSource, type Source } from "./source.js";
 
@@ -30,24 +30,16 @@ export function createPatch(before: string, after: string, options: CreateOption
     context: "number",
     cost: "number",
   });
-  const path = options.path ?? "file";
-  const oldPath = options.oldPath === undefined ? path : options.oldPath;
-  const newPath = options.newPath === undefined ? path : options.newPath;
+  const { path = "file", oldPath = path, newPath = path } = options;
   const old = readSource(oldPath === null ? "" : before);
   const now = readSource(newPath === null ? "" : after);
-  const hunks = before === after && oldPath !== null && newPath !== null ? [] : createHunks(old, now, options);
   const kind = oldPath === null ? "create" : newPath === null ? "delete" : oldPath === newPath ? "modify" : "rename";
+  const isSame = before === after && (kind === "modify" || kind === "rename");
+  const hunks = isSame ? [] : createHunks(old, now, options);
   if (hunks.length === 0 && kind === "modify") return { files: [] };
-  const file: FilePatch = {
-    kind,
-    before: oldPath,
-    after: newPath,
-    hunks,
-    // Only git's header can express that an empty file is created or deleted, and it needs a mode.
-    ...(hunks.length === 0 && kind === "create" && { newMode: "100644" }),
-    ...(hunks.length === 0 && kind === "delete" && { oldMode: "100644" }),
-  };
-  return { files: [file] };
+  // Only git's header can express that an empty file is created or deleted, and it needs a mode.
+  const modes = { create: { newMode: "100644" }, delete: { oldMode: "100644" }, modify: {}, rename: {} };
+  return { files: [{ kind, before: oldPath, after: newPath, hunks, ...(hunks.length === 0 && modes[kind]) }] };
 }
 
 function createHunks(before: Source, after: Source, options: CreateOptions): Hunk[] {

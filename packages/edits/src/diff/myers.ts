@@ -15,9 +15,8 @@ export function compareNumbers(a: Int32Array, b: Int32Array, cost: number): { re
     forward: new Int32Array(diagonals),
     backward: new Int32Array(diagonals),
     cost,
-    at: 0,
-    on: 0,
-    thorough: 0,
+    ...{ aStart: 0, aEnd: 0, bStart: 0, bEnd: 0, fLow: 0, fHigh: 0, bLow: 0, bHigh: 0 },
+    ...{ landmark: false, at: 0, on: 0, thorough: 0 },
   };
   const stack = [0, a.length, 0, b.length, 0];
   while (stack.length > 0) {
@@ -40,7 +39,11 @@ export function compareNumbers(a: Int32Array, b: Int32Array, cost: number): { re
         added.fill(1, bStart, bEnd);
         break;
       }
-      findMiddle(search, aStart, aEnd, bStart, bEnd, minimal);
+      search.aStart = aStart;
+      search.aEnd = aEnd;
+      search.bStart = bStart;
+      search.bEnd = bEnd;
+      findMiddle(search, minimal);
       const { at, on, thorough } = search;
       stack.push(at, aEnd, on, bEnd, thorough & 2 ? 1 : 0);
       aEnd = at;
@@ -51,6 +54,7 @@ export function compareNumbers(a: Int32Array, b: Int32Array, cost: number): { re
   return { removed, added };
 }
 
+/** The part that is compared, how far the search has come in it, and the point found. One object, because its fields are many. */
 interface Search {
   readonly a: Int32Array;
   readonly b: Int32Array;
@@ -58,6 +62,16 @@ interface Search {
   readonly forward: Int32Array;
   readonly backward: Int32Array;
   readonly cost: number;
+  aStart: number;
+  aEnd: number;
+  bStart: number;
+  bEnd: number;
+  /** The diagonals reached from the start and from the end. */
+  fLow: number;
+  fHigh: number;
+  bLow: number;
+  bHigh: number;
+  landmark: boolean;
   /** The point found. */
   at: number;
   on: number;
@@ -70,121 +84,111 @@ const SNAKE = 20;
 /** Below this cost the search is always exact. */
 const EXACT_COST = 256;
 
-function findMiddle(
-  search: Search,
-  aStart: number,
-  aEnd: number,
-  bStart: number,
-  bEnd: number,
-  minimal: boolean,
-): void {
-  const { a, b, offset, forward, backward, cost } = search;
-  const lowest = aStart - bEnd;
-  const highest = aEnd - bStart;
+function findMiddle(search: Search, minimal: boolean): void {
+  const { aStart, aEnd, bStart, bEnd, offset, forward, backward } = search;
   const first = aStart - bStart;
   const last = aEnd - bEnd;
   const odd = ((first - last) & 1) === 1;
-  let fLow = first;
-  let fHigh = first;
-  let bLow = last;
-  let bHigh = last;
+  search.fLow = search.fHigh = first;
+  search.bLow = search.bHigh = last;
   forward[offset + first] = aStart;
   backward[offset + last] = aEnd;
   for (let steps = 1; ; steps++) {
-    let landmark = false;
-    if (fLow > lowest) forward[offset + --fLow - 1] = -1;
-    else fLow++;
-    if (fHigh < highest) forward[offset + ++fHigh + 1] = -1;
-    else fHigh--;
-    // What is to the right of one diagonal is below the next.
-    let below = forward[offset + fHigh + 1]!;
-    for (let d = fHigh; d >= fLow; d -= 2) {
-      const right = forward[offset + d - 1]! + 1;
-      const from = Math.max(right, below);
-      let x = from;
-      let y = x - d;
-      while (x < aEnd && y < bEnd && a[x] === b[y]) {
-        x++;
-        y++;
-      }
-      if (x - from > SNAKE) landmark = true;
-      forward[offset + d] = x;
-      below = right - 1;
-      if (odd && bLow <= d && d <= bHigh && backward[offset + d]! <= x) return found(search, x, y, 3);
-    }
-    if (bLow > lowest) backward[offset + --bLow - 1] = 0x7fffffff;
-    else bLow++;
-    if (bHigh < highest) backward[offset + ++bHigh + 1] = 0x7fffffff;
-    else bHigh--;
-    let beyond = backward[offset + bHigh + 1]!;
-    for (let d = bHigh; d >= bLow; d -= 2) {
-      const up = backward[offset + d - 1]!;
-      const from = up < beyond ? up : beyond - 1;
-      let x = from;
-      let y = x - d;
-      while (x > aStart && y > bStart && a[x - 1] === b[y - 1]) {
-        x--;
-        y--;
-      }
-      if (from - x > SNAKE) landmark = true;
-      backward[offset + d] = x;
-      beyond = up;
-      if (!odd && fLow <= d && d <= fHigh && x <= forward[offset + d]!) return found(search, x, y, 3);
-    }
+    search.landmark = false;
+    if (stepOn(search, odd) || stepBack(search, odd)) return;
     if (minimal) continue;
-    if (
-      landmark &&
-      steps > EXACT_COST &&
-      findLandmark(search, aStart, aEnd, bStart, bEnd, fLow, fHigh, bLow, bHigh, steps)
-    )
-      return;
-    if (steps >= cost) return giveUp(search, aStart, aEnd, bStart, bEnd, fLow, fHigh, bLow, bHigh);
+    if (search.landmark && steps > EXACT_COST && findLandmark(search, 4 * steps)) return;
+    if (steps >= search.cost) return giveUp(search);
   }
 }
 
-/** Whether a landmark lies so far ahead of the steps taken that it is good enough: the best one of the first side that has any. */
-function findLandmark(
-  search: Search,
-  aStart: number,
-  aEnd: number,
-  bStart: number,
-  bEnd: number,
-  fLow: number,
-  fHigh: number,
-  bLow: number,
-  bHigh: number,
-  steps: number,
-): boolean {
-  const { a, b, offset, forward, backward } = search;
-  const [first, last] = [aStart - bStart, aEnd - bEnd];
-  const least = 4 * steps;
-  let best = least;
+/** One step further from the start on every diagonal; true if it meets the way back. */
+function stepOn(search: Search, odd: boolean): boolean {
+  const { a, b, aEnd, bEnd, offset, forward, backward, bLow, bHigh } = search;
+  if (search.fLow > search.aStart - bEnd) forward[offset + --search.fLow - 1] = -1;
+  else search.fLow++;
+  if (search.fHigh < aEnd - search.bStart) forward[offset + ++search.fHigh + 1] = -1;
+  else search.fHigh--;
+  const { fLow, fHigh } = search;
+  // What is to the right of one diagonal is below the next.
+  let below = forward[offset + fHigh + 1]!;
   for (let d = fHigh; d >= fLow; d -= 2) {
+    const right = forward[offset + d - 1]! + 1;
+    const from = Math.max(right, below);
+    let x = from;
+    let y = x - d;
+    while (x < aEnd && y < bEnd && a[x] === b[y]) {
+      x++;
+      y++;
+    }
+    if (x - from > SNAKE) search.landmark = true;
+    forward[offset + d] = x;
+    below = right - 1;
+    if (odd && bLow <= d && d <= bHigh && backward[offset + d]! <= x) return found(search, x, y, 3);
+  }
+  return false;
+}
+
+/** The same from the end. */
+function stepBack(search: Search, odd: boolean): boolean {
+  const { a, b, aStart, bStart, offset, forward, backward, fLow, fHigh } = search;
+  if (search.bLow > aStart - search.bEnd) backward[offset + --search.bLow - 1] = 0x7fffffff;
+  else search.bLow++;
+  if (search.bHigh < search.aEnd - bStart) backward[offset + ++search.bHigh + 1] = 0x7fffffff;
+  else search.bHigh--;
+  const { bLow, bHigh } = search;
+  let beyond = backward[offset + bHigh + 1]!;
+  for (let d = bHigh; d >= bLow; d -= 2) {
+    const up = backward[offset + d - 1]!;
+    const from = up < beyond ? up : beyond - 1;
+    let x = from;
+    let y = x - d;
+    while (x > aStart && y > bStart && a[x - 1] === b[y - 1]) {
+      x--;
+      y--;
+    }
+    if (from - x > SNAKE) search.landmark = true;
+    backward[offset + d] = x;
+    beyond = up;
+    if (!odd && fLow <= d && d <= fHigh && x <= forward[offset + d]!) return found(search, x, y, 3);
+  }
+  return false;
+}
+
+/** Whether a landmark lies so far ahead of the steps taken that it is good enough: the best one of the first side that has any. */
+function findLandmark(search: Search, least: number): boolean {
+  const { a, b, aStart, aEnd, bStart, bEnd, offset, forward, backward } = search;
+  const [first, last] = [aStart - bStart, aEnd - bEnd];
+  let best = least;
+  for (let d = search.fHigh; d >= search.fLow; d -= 2) {
     const x = forward[offset + d]!;
     const y = x - d;
     const gain = x - aStart + (y - bStart) - Math.abs(d - first);
-    if (gain <= best || x < aStart + SNAKE || x >= aEnd || y < bStart + SNAKE || y >= bEnd) continue;
-    if (!isSnake(a, b, x - SNAKE, y - SNAKE)) continue;
-    best = gain;
-    found(search, x, y, 1);
+    const isInside = x >= aStart + SNAKE && x < aEnd && y >= bStart + SNAKE && y < bEnd;
+    if (gain > best && isInside && isSnake(a, b, x - SNAKE, y - SNAKE)) {
+      best = gain;
+      found(search, x, y, 1);
+    }
   }
   if (best > least) return true;
-  for (let d = bHigh; d >= bLow; d -= 2) {
+  for (let d = search.bHigh; d >= search.bLow; d -= 2) {
     const x = backward[offset + d]!;
     const y = x - d;
     const gain = aEnd - x + (bEnd - y) - Math.abs(d - last);
-    if (gain <= best || x <= aStart || x > aEnd - SNAKE || y <= bStart || y > bEnd - SNAKE) continue;
-    if (!isSnake(a, b, x, y)) continue;
-    best = gain;
-    found(search, x, y, 2);
+    const isInside = x > aStart && x <= aEnd - SNAKE && y > bStart && y <= bEnd - SNAKE;
+    if (gain > best && isInside && isSnake(a, b, x, y)) {
+      best = gain;
+      found(search, x, y, 2);
+    }
   }
   return best > least;
 }
 
-function found(search: Search, at: number, on: number, thorough: number): void {
+function found(search: Search, at: number, on: number, thorough: number): true {
   search.at = at;
   search.on = on;
   search.thorough = thorough;
+  return true;
 }
 
 function isSnake(a: Int32Array, b: Int32Array, x: number, y: number): boolean {
@@ -193,21 +197,11 @@ function isSnake(a: Int32Array, b: Int32Array, x: number, y: number): boolean {
 }
 
 /** Takes the point furthest from its corner. */
-function giveUp(
-  search: Search,
-  aStart: number,
-  aEnd: number,
-  bStart: number,
-  bEnd: number,
-  fLow: number,
-  fHigh: number,
-  bLow: number,
-  bHigh: number,
-): void {
-  const { offset, forward, backward } = search;
+function giveUp(search: Search): void {
+  const { aStart, aEnd, bStart, bEnd, offset, forward, backward } = search;
   let far = -1;
   let farX = 0;
-  for (let d = fHigh; d >= fLow; d -= 2) {
+  for (let d = search.fHigh; d >= search.fLow; d -= 2) {
     const x = Math.min(forward[offset + d]!, aEnd, bEnd + d);
     if (x + x - d > far) {
       far = x + x - d;
@@ -216,7 +210,7 @@ function giveUp(
   }
   let near = 0x7fffffff;
   let nearX = 0;
-  for (let d = bHigh; d >= bLow; d -= 2) {
+  for (let d = search.bHigh; d >= search.bLow; d -= 2) {
     const x = Math.max(backward[offset + d]!, aStart, bStart + d);
     if (x + x - d < near) {
       near = x + x - d;

@@ -1,26 +1,26 @@
 import type { FileKind } from "../patch.js";
 
-const SIDES: Record<FileKind, { readonly before: boolean; readonly after: boolean }> = {
-  create: { before: false, after: true },
-  modify: { before: true, after: true },
-  delete: { before: true, after: false },
-  rename: { before: true, after: true },
-  copy: { before: true, after: true },
+/** Which of its two paths a file patch has. */
+const SIDES: Record<FileKind, readonly string[]> = {
+  create: ["after"],
+  modify: ["before", "after"],
+  delete: ["before"],
+  rename: ["before", "after"],
+  copy: ["before", "after"],
 };
 
 /** The problem with a value that should be a `FilePatch`, or null. A patch often arrives as untrusted JSON. */
 export function checkShape(file: unknown): string | null {
   if (!isRecord(file)) return "is not an object";
-  const { kind, before, after, hunks, oldMode, newMode, git, whole } = file;
+  const { kind, hunks, oldMode, newMode, git = {}, whole } = file;
   if (typeof kind !== "string" || !Object.hasOwn(SIDES, kind)) return `has the kind ${shown(kind)}`;
-  const sides = SIDES[kind as FileKind];
-  if (sides.before ? typeof before !== "string" : before !== null) return `is a ${kind} with before: ${shown(before)}`;
-  if (sides.after ? typeof after !== "string" : after !== null) return `is a ${kind} with after: ${shown(after)}`;
-  if (kind === "modify" && before !== after) return "is a modify with two different paths";
-  for (const mode of [oldMode, newMode, isRecord(git) ? git.mode : undefined])
-    if (mode !== undefined && (typeof mode !== "string" || !/^[0-7]{6}$/.test(mode)))
-      return `has the mode ${shown(mode)}`;
-  if (git !== undefined && !isRecord(git)) return `has git: ${shown(git)}`;
+  for (const side of ["before", "after"])
+    if (SIDES[kind as FileKind].includes(side) ? typeof file[side] !== "string" : file[side] !== null)
+      return `is a ${kind} with ${side}: ${shown(file[side])}`;
+  if (kind === "modify" && file.before !== file.after) return "is a modify with two different paths";
+  if (!isRecord(git)) return `has git: ${shown(git)}`;
+  const mode = [oldMode, newMode, git.mode].find((mode) => mode !== undefined && !/^"[0-7]{6}"$/.test(shown(mode)));
+  if (mode !== undefined) return `has the mode ${shown(mode)}`;
   const wrong = checkOptional(file, ["whole"], ["oldStamp", "newStamp", "reason"]) ?? checkOptional(git, [], ["index"]);
   if (wrong) return wrong;
   if (!Array.isArray(hunks)) return "has no array of hunks";
@@ -28,8 +28,7 @@ export function checkShape(file: unknown): string | null {
     const wrong = checkHunk(hunk);
     if (wrong) return `has a hunk (number ${index + 1}) that ${wrong}`;
   }
-  if (kind === "modify" && hunks.length === 0 && whole === undefined && newMode === undefined) return "changes nothing";
-  return null;
+  return kind === "modify" && hunks.length === 0 && (whole ?? newMode) === undefined ? "changes nothing" : null;
 }
 
 function checkHunk(hunk: unknown): string | null {
@@ -50,13 +49,11 @@ function checkHunk(hunk: unknown): string | null {
 }
 
 /** Optional fields: flags, which are true, and texts. */
-function checkOptional(value: unknown, marks: readonly string[], texts: readonly string[]): string | null {
-  if (!isRecord(value)) return null;
-  for (const name of marks)
-    if (value[name] !== undefined && value[name] !== true) return `has ${name}: ${shown(value[name])}`;
-  for (const name of texts)
-    if (value[name] !== undefined && typeof value[name] !== "string") return `has ${name}: ${shown(value[name])}`;
-  return null;
+function checkOptional(value: Record<string, unknown>, marks: readonly string[], texts: readonly string[]) {
+  const isWrong = (name: string) =>
+    value[name] !== undefined && (marks.includes(name) ? value[name] !== true : typeof value[name] !== "string");
+  const name = [...marks, ...texts].find(isWrong);
+  return name === undefined ? null : `has ${name}: ${shown(value[name])}`;
 }
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
