@@ -51,12 +51,8 @@ function mergeFiles(ours: FilePatch, theirs: FilePatch): FilePatch | PatchConfli
     ours: idsOf(mine),
     theirs: idsOf(other),
   });
-  const [moved, rest] = ours.kind === "modify" && theirs.kind !== "modify" ? [theirs, ours] : [ours, theirs];
-  const agree = rest.kind === "modify" || rest.after === moved.after;
-  const oldMode = ours.oldMode ?? theirs.oldMode;
-  const modes = new Set([ours.newMode, theirs.newMode].filter((mode) => mode !== undefined && mode !== ours.oldMode));
-  if (!/^(?:modify|rename)$/.test(moved.kind) || !agree || ours.whole || theirs.whole || modes.size > 1)
-    return conflict("file");
+  const header = mergeHeaders(ours, theirs);
+  if (header === null) return conflict("file");
   const shown = new Map<number, string>();
   const left = readChanges(ours.hunks, shown);
   if (typeof left === "string") return conflict(left);
@@ -72,14 +68,19 @@ function mergeFiles(ours: FilePatch, theirs: FilePatch): FilePatch | PatchConfli
     }
     turns.push({ ...meeting, before: linesOf(meeting, [], shown), after: first.length > 0 ? mine! : other! });
   }
+  return { ...header, hunks: writeHunks(turns, shown) };
+}
+
+/** What both make of the file itself; null where they differ about it. */
+function mergeHeaders(ours: FilePatch, theirs: FilePatch): FilePatch | null {
+  const [moved, rest] = ours.kind === "modify" && theirs.kind !== "modify" ? [theirs, ours] : [ours, theirs];
+  const agree = rest.kind === "modify" || rest.after === moved.after;
+  const oldMode = ours.oldMode ?? theirs.oldMode;
+  const modes = new Set([ours.newMode, theirs.newMode].filter((mode) => mode !== undefined && mode !== ours.oldMode));
+  if (!/^(?:modify|rename)$/.test(moved.kind) || !agree || ours.whole || theirs.whole || modes.size > 1) return null;
   const { git: _, ...header } = moved;
   const newMode = [...modes][0] ?? oldMode;
-  return {
-    ...header,
-    ...(oldMode !== undefined && { oldMode }),
-    ...(newMode !== undefined && { newMode }),
-    hunks: writeHunks(turns, shown),
-  };
+  return { ...header, ...(oldMode !== undefined && { oldMode }), ...(newMode !== undefined && { newMode }) };
 }
 
 function idsOf(hunks: readonly Hunk[]): string[] {

@@ -106,13 +106,11 @@ export function writeHunks(turns: readonly Turn[], shown: ReadonlyMap<number, st
     let at = turns[i]!.oldStart;
     while (shown.has(at - 1) && at > (turns[i - 1]?.oldEnd ?? 0)) at--;
     const [oldStart, newStart] = [at + oldShift, at + newShift];
-    let lines: string[] = [];
+    const lines: string[] = [];
     let bare = true;
     let section: string | undefined;
     const keep = (end: number) => {
-      for (; at < end && shown.has(at); at++) {
-        lines.push(` ${shown.get(at)}`);
-      }
+      for (; at < end && shown.has(at); at++) lines.push(` ${shown.get(at)}`);
     };
     do {
       const { oldStart: start, oldEnd, left, right, before, after } = turns[i++]!;
@@ -127,24 +125,29 @@ export function writeHunks(turns: readonly Turn[], shown: ReadonlyMap<number, st
       at = oldEnd;
       keep(turns[i]?.oldStart ?? Infinity);
     } while (at === turns[i]?.oldStart);
-    const isChange = (line: string) => line[0] !== " ";
-    const head = lines.findIndex(isChange);
-    if (head < 0) continue;
-    // What was undone is no context where there is none else: on one side alone it would say that the text ends there.
-    const skipped = bare ? head : 0;
-    if (bare) lines = lines.slice(head, lines.findLastIndex(isChange) + 1);
-    const old = lines.filter((line) => line[0] !== "+");
-    const now = lines.filter((line) => line[0] !== "-");
-    hunks.push({
-      oldStart: oldStart + skipped + (old.length > 0 ? 1 : 0),
-      newStart: newStart + skipped + (now.length > 0 ? 1 : 0),
-      ...(section !== undefined && { section }),
-      lines: lines.map((line) => line.replace(/\n$/, "")),
-      ...(old.at(-1)?.endsWith("\n") === false && { oldNoNewline: true }),
-      ...(now.at(-1)?.endsWith("\n") === false && { newNoNewline: true }),
-    });
+    const hunk = writeHunk(lines, oldStart, newStart, bare);
+    if (hunk !== null) hunks.push({ ...hunk, ...(section !== undefined && { section }) });
   }
   return identifyHunks(hunks);
+}
+
+/** A hunk of lines with their marks and line feeds, from these lines on; null if they change nothing. */
+function writeHunk(all: readonly string[], oldStart: number, newStart: number, bare: boolean): Omit<Hunk, "id"> | null {
+  const isChange = (line: string) => line[0] !== " ";
+  const head = all.findIndex(isChange);
+  if (head < 0) return null;
+  // What was undone is no context where there is none else: on one side alone it would say that the text ends there.
+  const skipped = bare ? head : 0;
+  const lines = bare ? all.slice(head, all.findLastIndex(isChange) + 1) : all;
+  const old = lines.filter((line) => line[0] !== "+");
+  const now = lines.filter((line) => line[0] !== "-");
+  return {
+    oldStart: oldStart + skipped + (old.length > 0 ? 1 : 0),
+    newStart: newStart + skipped + (now.length > 0 ? 1 : 0),
+    lines: lines.map((line) => line.replace(/\n$/, "")),
+    ...(old.at(-1)?.endsWith("\n") === false && { oldNoNewline: true }),
+    ...(now.at(-1)?.endsWith("\n") === false && { newNoNewline: true }),
+  };
 }
 
 /** A turn as lines of a hunk. Equal lines at its ends, one side's undone by the other, are context. */

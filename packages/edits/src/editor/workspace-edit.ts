@@ -4,7 +4,7 @@ import { fileConflict } from "../match/file.js";
 import { needOptions, needPatch } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk, Conflict, Rung } from "../result.js";
-import type { ChangeAnnotation, WorkspaceEdit } from "./protocol.js";
+import type { Annotated, ChangeAnnotation, WorkspaceEdit } from "./protocol.js";
 import { diffTexts } from "./text-edits.js";
 
 /** A file as the editor knows it. */
@@ -56,59 +56,71 @@ export function toWorkspaceEdit(
   const conflicts: FileConflict[] = [];
   const seen = new Set<string>();
   for (const file of patch.files) {
-    const { kind, before, after, whole, reason } = file;
-    const path = before ?? after!;
-    const refuse = (reason: Conflict["reason"], at = path) => conflicts.push({ ...fileConflict(reason), path: at });
-    for (const name of new Set([path, after ?? path])) {
-      if (seen.has(name)) refuse("overlap", name);
-      seen.add(name);
-    }
-    const source = find(path);
-    const target = after === null || after === path ? source : find(after);
-    const creates = kind === "create" || kind === "copy" || (whole === true && source.text === null);
-    if (source.text === null && !creates) {
-      refuse("not-found");
-      continue;
-    }
-    if (target.text !== null && (kind === "create" || target !== source)) {
-      refuse("stale", after!);
-      continue;
-    }
-    const applied = applyPatch(file, source.text ?? "", options);
+    const names = new Set([file.before ?? file.after!, file.after ?? file.before!]);
+    for (const name of names) if (seen.has(name)) conflicts.push({ ...fileConflict("overlap"), path: name });
+    for (const name of names) seen.add(name);
+    const state = readState(file, find);
+    const refused = refuseState(state);
+    const applied = refused ?? applyPatch(file, state.source.text ?? "", options);
     if (!applied.ok) {
-      for (const conflict of applied.conflicts) conflicts.push({ ...conflict, path });
+      for (const conflict of applied.conflicts) conflicts.push({ path: state.path, ...conflict });
       continue;
     }
-    const mark: { annotationId?: string } = {};
-    const annotation = annotate(file, creates, applied.hunks);
+    const annotation = annotate(state, applied.hunks);
     annotation.needsConfirmation ||= options.confirm === "all";
-    if (annotation.needsConfirmation || reason !== undefined) {
+    const mark: Annotated = {};
+    if (annotation.needsConfirmation || file.reason !== undefined) {
       mark.annotationId = `${Object.keys(changeAnnotations).length + 1}`;
       changeAnnotations[mark.annotationId] = annotation;
     }
-    if (kind === "delete") {
-      documentChanges.push({ kind, uri: source.uri, ...mark });
-      continue;
-    }
-    const careful = { options: { overwrite: false, ignoreIfExists: false }, ...mark };
-    if (creates) documentChanges.push({ kind: "create", uri: target.uri, ...careful });
-    const edits = diffTexts(creates ? "" : source.text!, applied.text).map((edit) => ({ ...edit, ...mark }));
-    const { uri, version } = creates ? { uri: target.uri, version: null } : source;
-    if (edits.length > 0) documentChanges.push({ textDocument: { uri, version }, edits });
-    // The edit precedes the rename, because the version is known for the old name.
-    if (kind === "rename") documentChanges.push({ kind, oldUri: source.uri, newUri: target.uri, ...careful });
+    documentChanges.push(...changesOf(state, applied.text, mark));
   }
   if (conflicts.length > 0) return { ok: false, conflicts };
   const annotated = Object.keys(changeAnnotations).length > 0;
   return { ok: true, edit: { documentChanges, ...(annotated && { changeAnnotations }) } };
 }
 
+/** A file patch, and what the editor knows of its two paths. */
+interface State {
+  readonly file: FilePatch;
+  /** The path before the change; the path after it for a created file. */
+  readonly path: string;
+  readonly source: LspDocument;
+  readonly target: LspDocument;
+  readonly creates: boolean;
+}
+
+function readState(file: FilePatch, find: (path: string) => LspDocument): State {
+  const { kind, before, after, whole } = file;
+  const path = before ?? after!;
+  const source = find(path);
+  const target = after === null || after === path ? source : find(after);
+  const creates = kind === "create" || kind === "copy" || (whole === true && source.text === null);
+  return { file, path, source, target, creates };
+}
+
+function refuseState({ file: { kind, after }, path, source, target, creates }: State) {
+  const refuse = (reason: Conflict["reason"], path: string) =>
+    ({ ok: false, conflicts: [{ ...fileConflict(reason), path }] }) as const;
+  if (source.text === null && !creates) return refuse("not-found", path);
+  return target.text !== null && (kind === "create" || target !== source) ? refuse("stale", after!) : null;
+}
+
+function changesOf({ file: { kind }, source, target, creates }: State, text: string, mark: Annotated) {
+  if (kind === "delete") return [{ kind, uri: source.uri, ...mark }];
+  const careful = { options: { overwrite: false, ignoreIfExists: false }, ...mark };
+  const changes: WorkspaceEdit["documentChanges"] = creates ? [{ kind: "create", uri: target.uri, ...careful }] : [];
+  const edits = diffTexts(creates ? "" : source.text!, text).map((edit) => ({ ...edit, ...mark }));
+  const { uri, version } = creates ? { uri: target.uri, version: null } : source;
+  if (edits.length > 0) changes.push({ textDocument: { uri, version }, edits });
+  // The edit precedes the rename, because the version is known for the old name.
+  if (kind === "rename") changes.push({ kind, oldUri: source.uri, newUri: target.uri, ...careful });
+  return changes;
+}
+
 /** The label of a file's change in the editor, and whether the user should confirm it. */
-function annotate(
-  { kind, before, after, whole, reason }: FilePatch,
-  creates: boolean,
-  hunks: readonly AppliedHunk[],
-): ChangeAnnotation {
+function annotate({ file, creates }: State, hunks: readonly AppliedHunk[]): ChangeAnnotation {
+  const { kind, before, after, whole, reason } = file;
   const verb = kind === "delete" ? "Delete" : creates ? "Create" : whole ? "Replace" : "Edit";
   const loose = [...new Set(hunks.flatMap(({ repairs }) => repairs))].filter((rung) => !CERTAIN.has(rung));
   const found = loose.length > 0 ? `, found by ${loose.join(", ")}` : "";

@@ -14,9 +14,10 @@ export function checkShape(file: unknown): string | null {
   if (!isRecord(file)) return "is not an object";
   const { kind, hunks, oldMode, newMode, git = {}, whole } = file;
   if (typeof kind !== "string" || !Object.hasOwn(SIDES, kind)) return `has the kind ${shown(kind)}`;
-  for (const side of ["before", "after"])
-    if (SIDES[kind as FileKind].includes(side) ? typeof file[side] !== "string" : file[side] !== null)
-      return `is a ${kind} with ${side}: ${shown(file[side])}`;
+  const isWrong = (side: string) =>
+    SIDES[kind as FileKind].includes(side) ? typeof file[side] !== "string" : file[side] !== null;
+  const side = ["before", "after"].find(isWrong);
+  if (side !== undefined) return `is a ${kind} with ${side}: ${shown(file[side])}`;
   if (kind === "modify" && file.before !== file.after) return "is a modify with two different paths";
   if (!isRecord(git)) return `has git: ${shown(git)}`;
   const mode = [oldMode, newMode, git.mode].find((mode) => mode !== undefined && !/^"[0-7]{6}"$/.test(shown(mode)));
@@ -24,10 +25,10 @@ export function checkShape(file: unknown): string | null {
   const wrong = checkOptional(file, ["whole"], ["oldStamp", "newStamp", "reason"]) ?? checkOptional(git, [], ["index"]);
   if (wrong) return wrong;
   if (!Array.isArray(hunks)) return "has no array of hunks";
-  for (const [index, hunk] of hunks.entries()) {
-    const wrong = checkHunk(hunk);
-    if (wrong) return `has a hunk (number ${index + 1}) that ${wrong}`;
-  }
+  // Not `map`, which skips the holes of an array.
+  const problems = Array.from(hunks, checkHunk);
+  const index = problems.findIndex((problem) => problem !== null);
+  if (index >= 0) return `has a hunk (number ${index + 1}) that ${problems[index]}`;
   return kind === "modify" && hunks.length === 0 && (whole ?? newMode) === undefined ? "changes nothing" : null;
 }
 

@@ -50,8 +50,8 @@ interface Displaced {
 
 /** Applies one file patch to the stage, which stays as it was where this throws. Returns the path and where its hunks were found. */
 export async function stageFile(stage: Stage, episode: Episode, file: FilePatch): Promise<Plan["hunks"][number]> {
-  const before = file.before === null ? null : claimName(stage, file.before);
-  const after = file.after === null ? null : claimName(stage, file.after);
+  const before = file.before && claimName(stage, file.before);
+  const after = file.after && claimName(stage, file.after);
   refuseModes(file);
   if (before !== null) refuseSource(episode, file.kind, before);
   const source = before === null ? null : await lookSource(stage, episode, file, before);
@@ -60,12 +60,14 @@ export async function stageFile(stage: Stage, episode: Episode, file: FilePatch)
   const isPlaced = after !== null && file.kind !== "modify" && !(file.kind === "rename" && before === after);
   if (isPlaced) await refuseTarget(stage, episode, file, after, applied.text);
   const state = after === null ? null : newState(file, source, applied.text);
-  if (before !== null && before !== after && (file.kind === "delete" || file.kind === "rename"))
-    leave(stage, episode, before, after);
+  if (before !== null && before !== after && MOVES.has(file.kind)) leave(stage, episode, before, after);
   if (after !== null) stage.now.set(after, state);
   if (isPlaced) episode.placed.add(after);
   return { path: after ?? before ?? "", hunks: applied.hunks };
 }
+
+/** A file leaves its path. */
+const MOVES = new Set<FileKind>(["delete", "rename"]);
 
 /** Takes a file from its path, which another file may have got already. */
 function leave(stage: Stage, episode: Episode, before: string, after: string | null): void {
