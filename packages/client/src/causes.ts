@@ -35,6 +35,8 @@ interface Cause {
   /** The scheme of the address, where the cause depends on it. */
   readonly scheme?: RegExp;
   readonly says: string;
+  /** Whether a browser may have refused the request because of its headers. */
+  readonly isPage?: boolean;
 }
 
 /**
@@ -82,6 +84,7 @@ export const CAUSES: readonly Cause[] = [
   {
     of: /Failed to fetch|NetworkError when|Load failed|WebSocket could not be opened/,
     says: "the runtime does not say why. The server may be down; in a browser, it may not allow this page's origin: add it to the server's `origins`",
+    isPage: true,
   },
   {
     of: /^redirected /,
@@ -109,8 +112,18 @@ export function causeOf(failure: Failure): Why {
   const facts = status === undefined ? factsOf(cause) : answered;
   const found = CAUSES.find(({ of, scheme }) => of.test(facts) && (!scheme || scheme.test(address)));
   const where = redirected ? `${redirected}: ` : "";
-  const says = !found ? "" : status === undefined ? `: ${found.says}` : ` (${where}${found.says})`;
+  const own = found?.isPage && "request" in failure ? ownHeaders(failure.request) : "";
+  const says = !found ? "" : status === undefined ? `: ${found.says}${own}` : ` (${where}${found.says})`;
   return { says, unsent: !!neverSent(cause) };
+}
+
+/** Headers that every Parlance server allows a page, or every server does. */
+const ALLOWED = /^(accept|authorization|cache-control|content-type|last-event-id|parlance-resume)/;
+
+/** Names the headers of a request that another server may not allow a page to send. */
+function ownHeaders(request: Request | undefined): string {
+  const names = [...(request?.headers?.keys() ?? [])].filter((name) => !ALLOWED.test(name));
+  return names.length === 0 ? "" : `. A server that is not Parlance's must allow the header ${names.join(", ")} too`;
 }
 
 /** The errors that are read below a failure, one below the other: they may lead back to it. */

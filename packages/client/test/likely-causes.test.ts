@@ -27,6 +27,13 @@ const SAID: readonly (readonly [facts: Parameters<typeof causeOf>[0], says: RegE
   [{ request, cause: error("socket hang up"), address: "ws://x" }, /closed without an answer/],
   [{ request, cause: error("Failed to fetch") }, /the runtime does not say why/],
   [{ status: 404, type: "text/plain", redirected: "http://x/v2" }, /the request was redirected there/],
+  [
+    {
+      request: new Request("http://x", { headers: { "X-Editor": "a", Accept: "b" } }),
+      cause: error("Failed to fetch"),
+    },
+    /`origins`\. A server that is not Parlance's must allow the header x-editor too$/,
+  ],
   [{ status: 401, type: "application/json" }, /no `token` was given/],
   [{ status: 426, type: "text/plain", token: "t" }, /the server wants a WebSocket/],
   [{ status: 502, type: "text/html", token: "t" }, /this is a web page/],

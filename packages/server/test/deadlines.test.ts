@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, it, onTestFinished } from "vitest";
+import { based } from "@parlance/protocols/based";
+import { serve } from "@parlance/server";
+import { formatTicket, newKey, RESUME } from "@parlance/wire";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { readBeforeDeadlines } from "../src/node/deadlines.js";
 import { dial, ended, speak, statusesOf } from "./safety/bytes.js";
 
@@ -95,4 +98,25 @@ it("gives up a request that goes on slowly after its time", async () => {
 it("closes an idle connection after its time", async () => {
   const port = await start({ headersTimeout: long, requestTimeout: long, keepAliveTimeout: 50 });
   expect(statusesOf(await speak(port, `${head}\r\n${body}`))).toEqual([200]);
+});
+
+it("takes a ticket for a socket whose handshake came while the server stood still", async () => {
+  const app = serve(based, { async session() {} }, { ticketLife: 100 });
+  onTestFinished(() => app.close());
+  const ticketOf = async () => {
+    const answer = await app.fetch(new Request("http://localhost/ws", { headers: { [RESUME]: newKey() } }));
+    return formatTicket(((await answer.json()) as { ticket: string }).ticket);
+  };
+  const isTaken = async (ticket: string) =>
+    "run" in (await app.accept(new Request("http://localhost/ws"), [ticket], app.open()));
+  const ticket = await ticketOf();
+  standStill(300);
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  expect(await isTaken(ticket)).toBe(true);
+  // It is good once, and for its time.
+  expect(await isTaken(ticket)).toBe(false);
+  const late = await ticketOf();
+  const { timers } = app.stats();
+  await vi.waitFor(() => expect(app.stats().timers).toBeLessThan(timers));
+  expect(await isTaken(late)).toBe(false);
 });

@@ -94,7 +94,8 @@ interface Ticket {
   readonly conversation: Conversation | undefined;
   readonly owner: string;
   readonly place: Place;
-  readonly expires: number;
+  /** Cancels its end. */
+  readonly stop: () => void;
 }
 
 /** The grace period and the heartbeat in seconds, as a client is told them. */
@@ -241,8 +242,8 @@ export class Conversations implements LocalChannels {
   take({ ticket, owner, place: shown }: Shown): ((port: Port) => boolean) | undefined {
     const { pathname, origin, own } = shown;
     const given = this.#tickets.get(ticket);
-    this.#tickets.delete(ticket);
-    if (!given || given.expires < Date.now()) return undefined;
+    this.#forgetTicket({ ticket });
+    if (!given) return undefined;
     const { place, conversation } = given;
     if (owner !== undefined && owner !== given.owner) return undefined;
     // A browser sends no Origin with a GET to the page's own server, and always one with a handshake.
@@ -284,13 +285,17 @@ export class Conversations implements LocalChannels {
   ): Found {
     this.#forgetTicket(of);
     of.ticket = ticket;
-    const expires = Date.now() + this.#context.limits.ticketLife;
-    this.#tickets.set(ticket, { conversation, owner: ownerIn(name), place, expires });
+    const { limits, root } = this.#context;
+    // A timer, because a server that stood still has not seen the handshake that came meanwhile.
+    const stop = (conversation?.life ?? root).timeout(limits.ticketLife, () => this.#tickets.delete(ticket));
+    this.#tickets.set(ticket, { conversation, owner: ownerIn(name), place, stop });
     return { epoch: of.epoch, received, server: this.#server() };
   }
 
-  #forgetTicket({ ticket }: Conversation | Ended): void {
-    if (ticket !== undefined) this.#tickets.delete(ticket);
+  #forgetTicket({ ticket }: { readonly ticket?: string }): void {
+    if (ticket === undefined) return;
+    this.#tickets.get(ticket)?.stop();
+    this.#tickets.delete(ticket);
   }
 
   #attach(conversation: Conversation, port: Port, greeting?: string): boolean {

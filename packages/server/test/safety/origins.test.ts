@@ -68,7 +68,7 @@ test.each(askedHeaders)("an allowed page that asks for the headers %j may send t
   );
 });
 
-test("a page that is not allowed is told nothing about headers", async () => {
+test("a page that is not allowed gets no list of headers", async () => {
   const app = serve(foldGateway, handlers, { origins: [page], onError: false });
   const asked = { "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-editor" };
   const answer = await app.fetch(
