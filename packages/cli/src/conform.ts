@@ -18,8 +18,10 @@ import {
   ordered,
   type Report,
   type Result,
+  RUN_WITHIN,
   runCases,
   type ServerPeer,
+  Spent,
   type Suite,
   serverCommand,
   suiteOf,
@@ -51,6 +53,7 @@ Puts a server or a client, in any language, to the cases that a contract's folde
   --flaky FILE          a pattern a line: these are run up to three times, and pass with one pass
   --update-baseline     add what fails now to the file of --known-failing, and take off the entries whose cases all ran and passed
   --seed N              the cases in another order, the same for the same N
+  --run-within SECONDS  how long the run may take (default 1800)
   --wait MS             how long something expected may take (default 5000); once, a program's first answer may take 60000
 
   --report FORMAT=FILE  junit, json, ndjson or html; may be given again
@@ -59,7 +62,8 @@ Puts a server or a client, in any language, to the cases that a contract's folde
 
 docs/conformance.md has the protocol of fixtures and clients: one JSON line in, one out. A program that ends, prints something else or a
 line of more than 1 MiB, or does not answer in time, fails this case and is started again for the next. One that has answered none of its
-first three cases ends the run. Ctrl-C ends the program, and the reports have what ran.
+first three cases ends the run, and so does a peer that six cases in a row wait for in vain, or that sends 512 MiB. A case takes five waits,
+or 5 s, and 32 MiB at most. Ctrl-C ends the program, and the reports have what ran.
 
 Exit codes: 0 every case passed, or failed as listed; 1 not; 2 usage, a contract that parlance lint refuses, a file that cannot be read or
 written, a run that ended early, or one in which every case was skipped.
@@ -77,6 +81,7 @@ export const options = {
   flaky: { type: "string" },
   "update-baseline": { type: "boolean" },
   seed: { type: "string" },
+  "run-within": { type: "string" },
   wait: { type: "string" },
   report: { type: "string", multiple: true },
   json: { type: "boolean" },
@@ -103,6 +108,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
 
   for (const { file } of reports) await meetWritable(file, io);
   const wait = numberOf("wait", values.wait) ?? 5000;
+  const runWithin = 1000 * (numberOf("run-within", values["run-within"]) ?? RUN_WITHIN / 1000);
   const seed = numberOf("seed", values.seed);
   const mayUpdate = values["update-baseline"] === true;
   if (mayUpdate && values["known-failing"] === undefined)
@@ -120,7 +126,12 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const began = performance.now();
   const token = values.token ?? io.env.PARLANCE_TOKEN;
   const mask = new Mask(document.contract, token, secretsInEnvironment(io.env));
-  const { results, early, defect } = await play(suite, cases, { path, values, token, mask, known, flaky, wait }, io);
+  const { results, early, defect } = await play(
+    suite,
+    cases,
+    { path, values, token, mask, known, flaky, wait, runWithin },
+    io,
+  );
   const report: Report = {
     suite: 1,
     contract: { name: document.contract.name, digest },
@@ -187,13 +198,14 @@ interface Playing {
   readonly known: ListFile;
   readonly flaky: ListFile;
   readonly wait: number;
+  readonly runWithin: number;
 }
 
 /** Runs the cases. `early` says why the run ended before its last case; after a defect of this program the report is written too. */
 async function play(
   suite: Suite,
   cases: readonly Case[],
-  { path, values, token, mask, known, flaky, wait }: Playing,
+  { path, values, token, mask, known, flaky, wait, runWithin }: Playing,
   io: Io,
 ): Promise<{ readonly results: readonly Result[]; readonly early?: string; readonly defect?: unknown }> {
   const interrupt = io.interrupt?.();
@@ -206,6 +218,7 @@ async function play(
       ...peer,
       ...(token !== undefined && { token }),
       wait,
+      runWithin,
       allowWrites: values["allow-writes"] ?? false,
       known: known.entries,
       flaky: flaky.entries,
@@ -218,7 +231,7 @@ async function play(
     });
     return interrupt?.aborted ? { results, early: "it was interrupted" } : { results };
   } catch (error) {
-    if (error instanceof Broken) return { results, early: mask.text(error.message) };
+    if (error instanceof Broken || error instanceof Spent) return { results, early: mask.text(error.message) };
     return { results, defect: error };
   } finally {
     await close();

@@ -52,7 +52,7 @@ async function report(
 /** The findings of lint about contracts, with the lines of their files. */
 export async function faults(
   places: readonly Place[],
-  options?: { readonly patterns?: boolean; readonly descriptions?: boolean; readonly examples?: boolean },
+  options?: { readonly descriptions?: boolean; readonly examples?: boolean },
 ): Promise<Remark[]> {
   const all = places.map(async (place) =>
     (await lint(place.folder, options)).map(({ rule, message, file, pointer, at, severity }) => ({

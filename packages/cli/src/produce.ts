@@ -60,9 +60,8 @@ async function made(
   places: readonly Place[],
   examples: boolean,
 ): Promise<{ remarks: Remark[]; texts: Texts }> {
-  // Slow regular expressions are for lint to find: they do not keep a contract from being generated. Files that are up to date were written
-  // from a contract whose examples were judged.
-  const remarks = await faults(places, { patterns: false, examples });
+  // Files that are up to date were written from a contract whose examples were judged.
+  const remarks = await faults(places, { examples });
   if (remarks.length > 0) return { remarks, texts: {} };
   const texts = places.map(async ({ path, folder }) => {
     try {

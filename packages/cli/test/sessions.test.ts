@@ -51,7 +51,6 @@ test("lint, generate and docs tell what they found and wrote", async () => {
     await typed(cwd, "lint", env),
     await typed(cwd, "lint my-agent", { ...env, GITHUB_WORKSPACE: "/elsewhere" }),
   );
-  // A slow pattern is for lint to find, and is generated all the same.
   await edit(cwd, "../other/messages/text.json", '"type": "string",', '"type": "string", "pattern": "^(a+)+|.*$",');
   texts.push(await session(cwd, ["lint schemas/other", "generate schemas/other --out slow"]));
   await edit(cwd, "../other/messages/text.json", ' "pattern": "^(a+)+|.*$",', "");

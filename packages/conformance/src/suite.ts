@@ -1,3 +1,4 @@
+export { RUN_WITHIN, Spent } from "./suite/budget.js";
 export type { Case, ClientCase, Level, ServerCase } from "./suite/case.js";
 export { type Suite, suiteOf } from "./suite/cases.js";
 export type { ValueOf } from "./suite/kit.js";

@@ -40,6 +40,58 @@ async function asking(url: string, options: object = {}) {
   return { status: answer.statusCode, reason: answer.statusMessage, headers: answer.headers, text };
 }
 
+describe("a request", () => {
+  const own = (url: string) => new URL(url).host;
+  test.each<[what: string, headers: (url: string) => Record<string, string>, status: number]>([
+    ["without an origin", () => ({}), 200],
+    ["of its own page", (url) => ({ Origin: url }), 200],
+    ["of its own page by another name", (url) => ({ Origin: url.replace("127.0.0.1", "localhost") }), 403],
+    ["of a page on another port", () => ({ Origin: "http://127.0.0.1:1" }), 403],
+    ["of a page elsewhere", () => ({ Origin: "https://evil.example" }), 403],
+    ["of a page without an origin", () => ({ Origin: "null" }), 403],
+    ["of another site", () => ({ "Sec-Fetch-Site": "cross-site" }), 403],
+    ["of a page that has its name", (url) => ({ Host: `evil.example:${new URL(url).port}` }), 403],
+    ["with its own name", (url) => ({ Host: own(url) }), 200],
+  ])("%s is let in or refused, also one for a WebSocket", async (_, headers, status) => {
+    const asked: string[] = [];
+    const { url } = await listening({
+      async answer({ target }) {
+        asked.push(target);
+        return answered();
+      },
+      async accept({ target }) {
+        asked.push(target);
+        return { refused: { status: 200, body: "" } };
+      },
+    });
+    expect((await asking(url, { headers: headers(url), method: "POST" })).status).toBe(status);
+    const upgrade = {
+      Connection: "Upgrade",
+      Upgrade: "websocket",
+      "Sec-WebSocket-Version": "13",
+      "Sec-WebSocket-Key": "x",
+    };
+    expect((await asking(url, { headers: { ...headers(url), ...upgrade } })).status).toBe(status);
+    expect(asked.length).toBe(status === 200 ? 2 : 0);
+  });
+
+  test("over 16 MiB is refused before more of it is read", async () => {
+    const { url } = await listening({ answer: async () => answered() });
+    const sent = request(url, { method: "POST", agent: false });
+    sent.on("error", () => {});
+    const piece = Buffer.alloc(1024 * 1024);
+    let pieces = 0;
+    const more = () => {
+      while (!sent.destroyed && ++pieces < 400) if (!sent.write(piece)) return void sent.once("drain", more);
+    };
+    more();
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    expect(answer.statusCode).toBe(413);
+    expect(pieces).toBeLessThan(100);
+    sent.destroy();
+  });
+});
+
 test("a request arrives whole, with its headers as they were sent", async () => {
   const came: Arriving[] = [];
   const answer = async (asked: Arriving) => {

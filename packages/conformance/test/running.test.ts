@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ContractDocument } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
@@ -11,6 +11,7 @@ import { suiteOf } from "../src/suite/cases.js";
 import { Broken } from "../src/suite/node/program.js";
 import { type RunOptions, runCases } from "../src/suite/node/run.js";
 import type { ClientLine, ServerLine } from "../src/suite/peer.js";
+import type { Result } from "../src/suite/result.js";
 import type { ClientStage, ServerStage } from "../src/suite/stage.js";
 import { ferry } from "./ferry.js";
 
@@ -233,6 +234,67 @@ test.each<[string, Partial<ServerCase>, Partial<RunOptions>, object]>([
   const one = serverCase(async (stage) => meet(stage.live, "a live server", stage.live), more);
   expect(await runServer(one, { server, ...options })).toMatchObject(result);
 });
+
+describe("a server that is hostile", () => {
+  const flood = (response: ServerResponse) => {
+    const piece = Buffer.alloc(65_536, 97);
+    const more = () => {
+      while (response.write(piece));
+    };
+    response.on("drain", more);
+    more();
+  };
+  const drip = (response: ServerResponse) => {
+    const dripping = setInterval(() => response.write(" "), 20);
+    response.on("close", () => clearInterval(dripping));
+  };
+
+  test.each<[how: string, answer: (response: ServerResponse) => void]>([
+    ["answers nothing", () => {}],
+    ["never ends its answers", drip],
+    ["sends without end", flood],
+  ])("and %s ends the run", async (_, answer) => {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { "Content-Type": "application/json" });
+      answer(response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const run = async (stage: ServerStage) => void (await stage.request({ method: "GET", target: "/" }));
+    const cases = Array.from({ length: 100 }, (_, i) => serverCase(run, { id: String(i), live: "safe" }));
+    const results: Result[] = [];
+    const options = { server: { url, close: async () => {} }, wait: 50, caseWithin: 200 };
+    const over = runCases(suite, cases, { ...options, onResult: (result) => void results.push(result) });
+    await expect(over).rejects.toMatchObject({ name: "Spent", message: /^6 cases in a row ended at a limit/ });
+    expect(results.map(({ outcome }) => outcome)).toEqual(Array(6).fill("failed"));
+  });
+
+  test("and takes long ends the run at its limit", async () => {
+    const cases = Array.from({ length: 1000 }, (_, i) => serverCase(() => after(5), { id: String(i) }));
+    const run = runCases(suite, cases, { server: fixture().server, runWithin: 100 });
+    await expect(run).rejects.toMatchObject({ name: "Spent", message: "the run took its 100 ms" });
+  });
+
+  test("ends no run in which cases still pass", async () => {
+    const late = async () => meet(false, "a", "b");
+    const cases = Array.from({ length: 20 }, (_, i) =>
+      serverCase(
+        async () => {
+          if (i % 6 !== 5) throw new Unmet("a", "nothing", true);
+        },
+        { id: String(i) },
+      ),
+    );
+    const results = await runCases(suite, [...cases, serverCase(late)], { server: fixture().server });
+    expect(results).toHaveLength(21);
+  });
+});
+
+const after = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
 /** A server that answers with the headers that it got. */
 async function echoing(): Promise<string> {

@@ -19,7 +19,10 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?|.*\.localhost)$/i;
 
 const nameIn = (host = "") => host.replace(/:\d+$/, "");
 
-/** Serves a replay or a mock on a port. On a loopback address it answers to loopback names only, so that no page reaches it by a name of its own. */
+/**
+ * Serves a replay or a mock on a port. As `serve` does, it refuses pages of other origins, on a loopback address any name but a loopback one,
+ * and a body over 16 MiB.
+ */
 export async function listenReplay(replay: Answering, { port = 0, host = "127.0.0.1" } = {}): Promise<ListeningReplay> {
   const server = createServer();
   const sockets = new Set<Duplex>();
@@ -33,14 +36,15 @@ export async function listenReplay(replay: Answering, { port = 0, host = "127.0.
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  const isKnown = ({ headers }: IncomingMessage) => !LOOPBACK.test(host) || LOOPBACK.test(nameIn(headers.host));
   server.on("request", (incoming, outgoing) => {
-    if (!isKnown(incoming)) return void outgoing.writeHead(403).end("this server answers to loopback names only\n");
+    const refused = refusalOf(incoming, host);
+    if (refused !== undefined) return void outgoing.writeHead(403, { Connection: "close" }).end(`${refused}\n`);
     void answer(replay, incoming, outgoing).catch(() => cut(outgoing));
   });
   const takeSocket = onWebSocket(async (incoming, socket, head) => {
     socket.on("error", () => {});
-    if (!isKnown(incoming)) return void socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
+    if (refusalOf(incoming, host) !== undefined)
+      return void socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
     try {
       const accepted = await replay.accept(arriving(incoming));
       if ("refused" in accepted) {
@@ -70,9 +74,28 @@ export async function listenReplay(replay: Answering, { port = 0, host = "127.0.
   };
 }
 
+/** Why a request is not let in: a page of any origin could read a recording, and write to this machine's memory. */
+function refusalOf({ headers }: IncomingMessage, host: string): string | undefined {
+  const { origin, host: named = "" } = headers;
+  if (LOOPBACK.test(host) && !LOOPBACK.test(nameIn(named))) return "this server answers to loopback names only";
+  if (origin === undefined)
+    return headers["sec-fetch-site"] === "cross-site" ? "requests from other sites are refused" : undefined;
+  const isOwn = origin === `http://${named}` || origin === `https://${named}`;
+  return isOwn ? undefined : `pages of ${origin} may not call this server`;
+}
+
 async function answer(replay: Answering, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
-  for await (const chunk of incoming) chunks.push(chunk);
+  let size = 0;
+  // The answer still goes out where the rest is not read.
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+    size += chunk.length;
+    if (size > MAX_CONTENT) {
+      outgoing.writeHead(413, { Connection: "close" }).end(`a body has at most ${MAX_CONTENT} bytes\n`);
+      return;
+    }
+    chunks.push(chunk);
+  }
   const whole = carried(new Uint8Array(Buffer.concat(chunks)));
   const { status, headers, body } = await replay.answer({ ...arriving(incoming), ...whole });
   const left = new AbortController();

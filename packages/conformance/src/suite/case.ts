@@ -45,10 +45,13 @@ export class Unmet extends Error {
   readonly code = "unmet";
   readonly expected: string;
   readonly came: string;
-  constructor(expected: string, came: unknown) {
+  /** Whether the peer took too long, or sent too much. */
+  readonly isLimit: boolean;
+  constructor(expected: string, came: unknown, isLimit = false) {
     const shown = typeof came === "string" ? came : (JSON.stringify(came) ?? String(came));
     super(`expected ${expected}, but came ${shown}`);
     this.expected = expected;
+    this.isLimit = isLimit;
     this.came = shown.length > 2000 ? `${shown.slice(0, 2000)}…` : shown;
   }
 }

@@ -1,3 +1,5 @@
+import { Budget, RUN_WITHIN } from "./budget.js";
+
 /** Bytes as they passed during one case, with their times. */
 export interface Traced {
   /** Milliseconds since the case began. */
@@ -15,6 +17,7 @@ const SECRETS = ["authorization", "x-api-key", "cookie"];
 
 /** Records what passes between the kit and a peer. Tokens in headers are left out. */
 export class Trace {
+  readonly budget: Budget;
   readonly #now: () => number;
   readonly #token: RegExp;
   #began = 0;
@@ -23,7 +26,8 @@ export class Trace {
   #lines: Traced[] = [];
 
   /** `header` is that of the contract's API key. */
-  constructor(now: () => number, header?: string) {
+  constructor(now: () => number, header?: string, budget = new Budget(RUN_WITHIN)) {
+    this.budget = budget;
     this.#now = now;
     const names = header === undefined ? SECRETS : [...SECRETS, header.replace(/[$*+.^|]/g, "\\$&")];
     this.#token = new RegExp(`(^(?:${names.join("|")}):[ \\t]*)[^\\r\\n]+`, "gim");

@@ -58,7 +58,7 @@ export function framesOf(socket: Duplex, side: "client" | "server", wait: number
     async next() {
       if (frames.length === 0)
         await new Promise<void>((resolve, reject) => {
-          const timer = setTimeout(() => reject(new Unmet("a frame", `nothing within ${wait} ms`)), wait);
+          const timer = setTimeout(() => reject(new Unmet("a frame", `nothing within ${wait} ms`, true)), wait);
           wake = () => {
             clearTimeout(timer);
             wake = undefined;

@@ -85,7 +85,7 @@ export class Program {
       }
       if (this.#ended !== undefined) throw new Broken(what, this.#ended, true);
       const left = until - Date.now();
-      if (left <= 0) throw new Unmet(what, `nothing within ${wait} ms${this.#other}`);
+      if (left <= 0) throw new Unmet(what, `nothing within ${wait} ms${this.#other}`, true);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.#wake = () => {

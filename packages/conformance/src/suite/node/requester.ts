@@ -21,6 +21,7 @@ export class Requester {
   readonly #target: Target;
   readonly #trace: Trace;
   readonly #open = new Set<ClientRequest>();
+  readonly #sockets = new Set<Socket>();
 
   constructor(target: Target, trace: Trace) {
     this.#target = target;
@@ -67,6 +68,12 @@ export class Requester {
     return within(wait, "an answer to the handshake", Promise.race([upgraded, refused]));
   }
 
+  /** Ends a case that is over its limits, its sockets too. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.close();
+  }
+
   /** Ends whatever a case has left open. */
   close(): void {
     for (const sent of this.#open) sent.destroy();
@@ -88,7 +95,11 @@ export class Requester {
       agent: false,
     });
     this.#open.add(sent);
-    sent.on("socket", (socket) => traced(socket, this.#trace));
+    sent.on("socket", (socket) => {
+      this.#sockets.add(socket);
+      socket.on("close", () => this.#sockets.delete(socket));
+      traced(socket, this.#trace);
+    });
     sent.on("error", () => {});
     sent.on("close", () => this.#open.delete(sent));
     sent.end(body);
@@ -145,7 +156,7 @@ export async function within<T>(wait: number, what: string, promise: Promise<T>)
   promise.catch(() => {});
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Unmet(what, `nothing within ${wait} ms`)), wait);
+    timer = setTimeout(() => reject(new Unmet(what, `nothing within ${wait} ms`, true)), wait);
   });
   try {
     return await Promise.race([promise, late]);

@@ -1,4 +1,5 @@
 import { Violation } from "@parlance/wire";
+import { Budget, defaultCaseWithin, MAX_CASE_BYTES, RUN_WITHIN } from "../budget.js";
 import { BYTES, base64 } from "../bytes.js";
 import { type Case, type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Suite } from "../cases.js";
@@ -29,6 +30,10 @@ export interface RunOptions {
   readonly rerun?: (id: string) => string;
   /** Called for each case when it is over, so also before an error ends the run. */
   readonly onResult?: (result: Result) => void;
+  /** Milliseconds that one case may take. @default five times `wait`, at least 5 s */
+  readonly caseWithin?: number;
+  /** Milliseconds after which no other case begins. @default 30 min */
+  readonly runWithin?: number;
   /** Ends the run before its next case; the one that runs is not judged. */
   readonly signal?: AbortSignal;
 }
@@ -36,11 +41,15 @@ export interface RunOptions {
 /** Cases without an answer, after which a program that has never answered is given up. */
 const SILENT = 3;
 
-/** Puts the cases to the peers, one after the other. Throws `Broken` where a peer has not answered one of its first three cases. */
+/**
+ * Puts the cases to the peers, one after the other. Throws `Broken` where a peer has not answered one of its first three cases, and `Spent` where
+ * the run has taken all that it may.
+ */
 export async function runCases({ kit }: Suite, cases: readonly Case[], options: RunOptions): Promise<Result[]> {
-  const { wait = 5000, signal } = options;
+  const { wait = 5000, signal, runWithin = RUN_WITHIN, caseWithin = defaultCaseWithin(wait) } = options;
   const began = performance.now();
-  const trace = new Trace(() => performance.now() - began, kit.contract.auth?.header);
+  const budget = new Budget(runWithin);
+  const trace = new Trace(() => performance.now() - began, kit.contract.auth?.header, budget);
   const mask = new Mask(kit.contract, options.token);
   const results: Result[] = [];
   const known = listed(options.known);
@@ -48,10 +57,13 @@ export async function runCases({ kit }: Suite, cases: readonly Case[], options: 
   const heard: Heard = { answers: 0, last: "" };
   let silent = 0;
   for (const one of cases) {
+    budget.begin();
     const attempt = () =>
-      one.side === "server"
-        ? serverCase(kit, one, trace, options, wait, heard)
-        : clientCase(kit, one, trace, options, wait, heard);
+      limited(budget, caseWithin, (over) =>
+        one.side === "server"
+          ? serverCase(kit, one, trace, options, wait, heard, over)
+          : clientCase(kit, one, trace, options, wait, heard, over),
+      );
     const judged = await judge(one, attempt, trace, known, flaky);
     if (signal?.aborted) return results;
     const rerun = "expected" in judged && options.rerun && { rerun: options.rerun(one.id) };
@@ -62,6 +74,23 @@ export async function runCases({ kit }: Suite, cases: readonly Case[], options: 
       throw new Broken(`answer to its first ${SILENT} cases`, mask.text(heard.last));
   }
   return results;
+}
+
+/** Runs one case within its limits. `over` aborts when it is over them. */
+async function limited(budget: Budget, within: number, run: (over: AbortSignal) => Promise<void>): Promise<void> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), within);
+  try {
+    await run(over.signal);
+    budget.end("passed");
+  } catch (error) {
+    budget.end(over.signal.aborted || budget.isFull || (error instanceof Unmet && error.isLimit) ? "stuck" : "other");
+    if (over.signal.aborted) throw new Unmet("the end of the case", `none within ${within} ms`, true);
+    if (budget.isFull) throw new Unmet("the end of the case", `more than ${MAX_CASE_BYTES >> 20} MiB`, true);
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** What a peer has answered in this run. */
@@ -136,6 +165,7 @@ async function serverCase(
   options: RunOptions,
   wait: number,
   heard: Heard,
+  over: AbortSignal,
 ): Promise<void> {
   const { fixture } = options.server!;
   const { auth } = kit.contract;
@@ -152,6 +182,7 @@ async function serverCase(
   // A fixture that was started again has another URL.
   const { url } = options.server!;
   const requester = new Requester({ url, headers: token === undefined ? {} : sent, wait }, trace);
+  over.addEventListener("abort", () => requester.cut());
   const stage: ServerStage = {
     live: fixture === undefined,
     wait,
@@ -179,9 +210,11 @@ async function clientCase(
   options: RunOptions,
   wait: number,
   heard: Heard,
+  over: AbortSignal,
 ): Promise<void> {
   // A port of its own, because a client may keep the connections of the case before.
   const responder = await Responder.listen(trace, wait);
+  over.addEventListener("abort", () => void responder.close());
   const stage: ClientStage = {
     wait,
     async call(call, serve) {

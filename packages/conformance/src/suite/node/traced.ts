@@ -12,7 +12,11 @@ export function traced(socket: Socket, trace: Trace): Socket {
   // Emitted rather than listened for: a listener would change the flow of the stream.
   const emit = socket.emit;
   socket.emit = ((event: string, ...rest: unknown[]) => {
-    if (event === "data") trace.note(c, "peer", textOf(rest[0] as Uint8Array));
+    if (event === "data") {
+      const bytes = rest[0] as Uint8Array;
+      trace.note(c, "peer", textOf(bytes));
+      if (!trace.budget.take(bytes.length)) socket.destroy();
+    }
     return Reflect.apply(emit, socket, [event, ...rest]) as boolean;
   }) as typeof socket.emit;
   return socket;
