@@ -13,14 +13,11 @@ const SIDES: Record<FileKind, readonly string[]> = {
 export function checkShape(file: unknown): string | null {
   if (!isRecord(file)) return "is not an object";
   const { kind, hunks, oldMode, newMode, git = {}, whole } = file;
-  if (typeof kind !== "string" || !Object.hasOwn(SIDES, kind)) return `has the kind ${shown(kind)}`;
-  const isWrong = (side: string) =>
-    SIDES[kind as FileKind].includes(side) ? typeof file[side] !== "string" : file[side] !== null;
-  const side = ["before", "after"].find(isWrong);
-  if (side !== undefined) return `is a ${kind} with ${side}: ${shown(file[side])}`;
-  if (kind === "modify" && file.before !== file.after) return "is a modify with two different paths";
+  const misnamed = checkNames(file);
+  if (misnamed !== null) return misnamed;
   if (!isRecord(git)) return `has git: ${shown(git)}`;
-  const mode = [oldMode, newMode, git.mode].find((mode) => mode !== undefined && !/^"[0-7]{6}"$/.test(shown(mode)));
+  const isMode = (mode: unknown) => mode === undefined || /^"[0-7]{6}"$/.test(shown(mode));
+  const mode = [oldMode, newMode, git.mode].find((mode) => !isMode(mode));
   if (mode !== undefined) return `has the mode ${shown(mode)}`;
   const wrong = checkOptional(file, ["whole"], ["oldStamp", "newStamp", "reason"]) ?? checkOptional(git, [], ["index"]);
   if (wrong) return wrong;
@@ -29,7 +26,18 @@ export function checkShape(file: unknown): string | null {
   const problems = Array.from(hunks, checkHunk);
   const index = problems.findIndex((problem) => problem !== null);
   if (index >= 0) return `has a hunk (number ${index + 1}) that ${problems[index]}`;
-  return kind === "modify" && hunks.length === 0 && (whole ?? newMode) === undefined ? "changes nothing" : null;
+  const isBare = hunks.length === 0 && (whole ?? newMode) === undefined;
+  return isBare && kind === "modify" ? "changes nothing" : null;
+}
+
+function checkNames(file: Record<string, unknown>): string | null {
+  const { kind, before, after } = file;
+  if (typeof kind !== "string" || !Object.hasOwn(SIDES, kind)) return `has the kind ${shown(kind)}`;
+  const isWrong = (side: string) =>
+    SIDES[kind as FileKind].includes(side) ? typeof file[side] !== "string" : file[side] !== null;
+  const side = ["before", "after"].find(isWrong);
+  if (side !== undefined) return `is a ${kind} with ${side}: ${shown(file[side])}`;
+  return kind === "modify" && before !== after ? "is a modify with two different paths" : null;
 }
 
 function checkHunk(hunk: unknown): string | null {

@@ -50,8 +50,8 @@ interface Displaced {
 
 /** Applies one file patch to the stage, which stays as it was where this throws. Returns the path and where its hunks were found. */
 export async function stageFile(stage: Stage, episode: Episode, file: FilePatch): Promise<Plan["hunks"][number]> {
-  const before = file.before && claimName(stage, file.before);
-  const after = file.after && claimName(stage, file.after);
+  const claim = (name: string | null) => (name === null ? null : claimName(stage, name));
+  const [before, after] = [claim(file.before), claim(file.after)];
   refuseModes(file);
   if (before !== null) refuseSource(episode, file.kind, before);
   const source = before === null ? null : await lookSource(stage, episode, file, before);
@@ -63,7 +63,7 @@ export async function stageFile(stage: Stage, episode: Episode, file: FilePatch)
   if (before !== null && before !== after && MOVES.has(file.kind)) leave(stage, episode, before, after);
   if (after !== null) stage.now.set(after, state);
   if (isPlaced) episode.placed.add(after);
-  return { path: after ?? before ?? "", hunks: applied.hunks };
+  return { path: (after ?? before)!, hunks: applied.hunks };
 }
 
 /** A file leaves its path. */
