@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { connect } from "@parlance/client";
 import { play } from "@parlance/client/testing";
 import { type EventsMessage, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { parseTranscript } from "@parlance/protocols/helpers/emacs-agent-transcript";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Think, think } from "./demo/agent.js";
 import { copyWorkspace } from "./demo/workspace.js";
 import { serveEmacsAgent } from "./emacs-agent/server.js";
@@ -140,6 +141,66 @@ describe("emacs-agent's example, as its document has it", () => {
     expect(await agent.getSession({ session_id })).toMatchObject({ status: "closed" });
     expect(await agent.resume({ session_id })).toEqual({ status: "resumed", session_id, message_count: 2 });
     expect(await agent.getSession({ session_id })).toMatchObject({ status: "active" });
+  });
+
+  test("a backend that starts again lists, shows and resumes the transcripts that were saved", async () => {
+    const server = await serving();
+    const { agent, project_path, workspace } = server;
+    const { session_id } = await agent.createSession({ project_path, config });
+    await listen(server, session_id);
+    await agent.endSession({ session_id });
+    const listed = await agent.listTranscripts({ project: project_path });
+    expect(listed.transcripts).toHaveLength(1);
+
+    const next = { ...server, agent: connect(emacsAgent, { fetch: serveEmacsAgent(workspace).fetch, retryWaits: [] }) };
+    expect(await next.agent.listTranscripts({ project: project_path })).toEqual(listed);
+    expect(await next.agent.getTranscript({ session_id })).toEqual(await agent.getTranscript({ session_id }));
+    expect(await next.agent.getSession({ session_id })).toMatchObject({ status: "closed", message_count: 2 });
+    expect(await next.agent.resume({ session_id })).toEqual({ status: "resumed", session_id, message_count: 2 });
+    await listen(next, session_id);
+    await next.agent.endSession({ session_id });
+
+    const last = connect(emacsAgent, { fetch: serveEmacsAgent(workspace).fetch, retryWaits: [] });
+    expect(await last.getSession({ session_id })).toMatchObject({ message_count: 4 });
+    expect((await last.listTranscripts({})).transcripts).toHaveLength(1);
+  });
+
+  test("a transcript that cannot be saved, or read again, is TRANSCRIPT_ERROR", async () => {
+    const { agent, project_path, workspace } = await serving();
+    const { session_id } = await agent.createSession({ project_path, config });
+    await writeFile(join(workspace.kept, "project"), "no folder");
+    const failure = { status: 500, code: "TRANSCRIPT_ERROR" };
+    await expect(agent.endSession({ session_id })).rejects.toMatchObject(failure);
+
+    await mkdir(join(workspace.kept, "old/2025-01-01"), { recursive: true });
+    await writeFile(join(workspace.kept, "old/2025-01-01/session-broken.org"), "no transcript");
+    const next = connect(emacsAgent, { fetch: serveEmacsAgent(workspace).fetch, retryWaits: [] });
+    for (const call of [next.getTranscript, next.resume])
+      await expect(call({ session_id: "broken" })).rejects.toMatchObject(failure);
+    const report = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => report.mockRestore());
+    expect(await next.listTranscripts({})).toEqual({ transcripts: [] });
+    expect(report).toHaveBeenCalledWith(expect.objectContaining({ code: "TRANSCRIPT_ERROR" }));
+  });
+
+  test.each([
+    "getSession",
+    "endSession",
+    "prompt",
+    "interrupt",
+    "approve",
+    "reject",
+    "getTranscript",
+    "getTranscriptMarkdown",
+    "getTranscriptOrg",
+    "resume",
+    "events",
+  ] as const)("%s of an unknown session is SESSION_NOT_FOUND", async (name) => {
+    const { agent } = await serving();
+    const call = agent[name] as (input: object) => Promise<unknown> & { opened?: Promise<void> };
+    const called = call({ session_id: "123", tool_call_id: "t", text: "x" });
+    const refusal = { status: 404, code: "SESSION_NOT_FOUND", message: "Session 123 does not exist", details: {} };
+    await expect(called.opened ?? called).rejects.toMatchObject(refusal);
   });
 
   test("save_transcript: false leaves no transcript behind", async () => {

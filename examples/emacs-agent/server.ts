@@ -37,11 +37,13 @@ export function serveEmacsAgent(workspace: Workspace, thinking: Think = think): 
       return { status: "interrupted", agent_state: "idle" };
     },
     // The runtime settles the open request when these return.
-    approve({ tool_call_id }, call) {
+    approve({ session_id, tool_call_id }, call) {
+      sessions.find(session_id);
       if (!call.ask) throw unknownCall(tool_call_id);
       return { status: "approved", tool_call_id };
     },
-    reject({ tool_call_id }, call) {
+    reject({ session_id, tool_call_id }, call) {
+      sessions.find(session_id);
       if (!call.ask) throw unknownCall(tool_call_id);
       return { status: "rejected", tool_call_id };
     },

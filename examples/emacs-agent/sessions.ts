@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { SessionConfig, SessionInfo, Transcript, TranscriptSummary } from "@parlance/protocols/emacs-agent";
-import { formatTranscript } from "@parlance/protocols/helpers/emacs-agent-transcript";
+import { formatTranscript, parseTranscript } from "@parlance/protocols/helpers/emacs-agent-transcript";
 import { Refusal } from "@parlance/server";
 
 /** A session with its transcript. A closed one is kept if its transcript was saved, and may be resumed. */
@@ -20,8 +21,18 @@ export class Sessions {
   readonly #folder: string;
   readonly #sessions = new Map<string, Session>();
 
+  /** The files of transcripts that were saved before this start, by session. */
+  readonly #saved = new Map<string, string>();
+
   constructor(folder: string) {
     this.#folder = folder;
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
+      /^session-.+\.org$/.test(basename(file)),
+    );
+    // The last one of a session counts: it may have been resumed on a later day.
+    const dayOf = (file: string) => file.split(/[\\/]/).at(-2) ?? "";
+    files.sort((a, b) => (dayOf(a) < dayOf(b) ? -1 : 1));
+    for (const file of files) this.#saved.set(basename(file, ".org").slice("session-".length), join(folder, file));
   }
 
   create(project_path: string, model: string, config: SessionConfig = {}): Session {
@@ -34,7 +45,7 @@ export class Sessions {
   }
 
   find(session_id: string): Session {
-    const session = this.#sessions.get(session_id);
+    const session = this.#sessions.get(session_id) ?? this.#load(session_id);
     if (!session) throw new Refusal(`Session ${session_id} does not exist`, { code: "SESSION_NOT_FOUND" });
     return session;
   }
@@ -84,8 +95,15 @@ export class Sessions {
     return this.#open(open, config);
   }
 
-  /** The saved transcripts, and those of open sessions that will be. */
+  /** The saved transcripts, and those of open sessions that will be. A file that cannot be read is reported and left out. */
   list(project?: string): TranscriptSummary[] {
+    for (const session_id of [...this.#saved.keys()]) {
+      try {
+        this.#load(session_id);
+      } catch (error) {
+        console.error(error);
+      }
+    }
     return [...this.#sessions.values()]
       .filter(({ config }) => config.save_transcript !== false)
       .filter(({ transcript }) => project === undefined || transcript.project_path === project)
@@ -93,6 +111,20 @@ export class Sessions {
         const files_changed = [...new Set(file_changes.map(({ path }) => path))];
         return { session_id, project_path, started_at, message_count: messages.length, files_changed };
       });
+  }
+
+  /** Reads a transcript that was saved before this start. */
+  #load(session_id: string): Session | undefined {
+    const path = this.#saved.get(session_id);
+    if (path === undefined) return undefined;
+    try {
+      const session = this.#open(parseTranscript(readFileSync(path, "utf8"), "org"), {});
+      this.#saved.delete(session_id);
+      return session;
+    } catch (error) {
+      const message = `The transcript of session ${session_id} cannot be read: ${(error as Error).message}`;
+      throw new Refusal(message, { code: "TRANSCRIPT_ERROR" });
+    }
   }
 
   /** A project has one session at a time: two agents in one folder would overwrite each other's edits. */

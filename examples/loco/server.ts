@@ -64,7 +64,7 @@ export function serveLoco(folder: Folder, thinking: Think = think): App {
     const over = takeTurn(turn, thinking).catch((error: Error & { code?: string }) => {
       if (cancel.signal.aborted || error.name === "Disconnected") return;
       const code = error.code === "POLICY_VIOLATION" ? error.code : "AGENT_ERROR";
-      channel.send({ type: "server.error", error: { code, message: error.message, recoverable: true } });
+      channel.send({ type: "server.error", error: { code, message: error.message, details: {}, recoverable: true } });
     });
     return { over, cancel };
   }

@@ -107,7 +107,8 @@ async function execute({ channel, policy, folder, signal }: Turn, step: Run): Pr
   const cwd = await folder.folder(working_directory);
   if (outcome === "refused" || run === undefined || cwd === undefined) {
     const message = cwd === undefined ? `${step.directory} is not a folder of the workspace.` : reason;
-    channel.send({ type: "server.error", error: { code: "POLICY_VIOLATION", message, recoverable: true } });
+    const error = { code: "POLICY_VIOLATION", message, details: { command }, recoverable: true };
+    channel.send({ type: "server.error", error });
     return false;
   }
   if (outcome === "ask" || run.mode === "local_terminal") {

@@ -500,7 +500,7 @@ export interface FaultDetail {
   /** What went wrong, for the user. */
   message: string;
   /** More about the error, as its code needs it. */
-  details?: Record<string, unknown>;
+  details: Record<string, unknown>;
 }
 
 export type EventsMessage = MessageDelta | ToolCall | ToolResult | FileChanged | AgentStateMessage | ErrorMessage;
@@ -784,6 +784,7 @@ export const emacsAgent: ContractValue<EmacsAgent, EmacsAgentHandlers> = {
     code: ["/error/code"],
     text: ["/error/message"],
     details: ["/error/details"],
+    noDetails: {},
     codes: {
       INVALID_REQUEST: { status: 400, generic: true },
       UNAUTHORIZED: { status: 401, generic: true },

@@ -137,7 +137,7 @@ function validate0(data, { instancePath = "", parentData, parentDataProperty, ro
   return errors === 0;
 }
 var $AgentState = values("idle", "thinking", "tool_execution", "waiting_approval", "error");
-var $FaultDetail = object({ "code": string, "message": string }, { "details": object({}) });
+var $FaultDetail = object({ "code": string, "message": string, "details": object({}) });
 var $ToolName = all(string, minLength(1));
 var $TranscriptMessage = object({ "role": values("user", "assistant"), "content": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) });
 var $TranscriptToolCall = object({ "tool_call_id": all(string, minLength(1)), "tool": $ToolName, "params": object({}), "status": values("success", "error", "rejected"), "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "result": string, "message": string });

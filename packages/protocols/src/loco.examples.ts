@@ -14,7 +14,9 @@ export const examples: Examples = {
       reason: "Verify fix resolves test failures",
     },
     DeletedSession: { success: true },
-    FaultBody: { error: { code: "NOT_FOUND", message: "There is no session ses_000000.", recoverable: false } },
+    FaultBody: {
+      error: { code: "NOT_FOUND", message: "There is no session ses_000000.", details: {}, recoverable: false },
+    },
     FinalMessage: {
       type: "assistant.message_final",
       message: "I've fixed the authentication bug by adding input validation...",

@@ -605,7 +605,7 @@ export interface ErrorDetail {
   /** What went wrong, for the user. */
   message: string;
   /** More about the error, as its code needs it. */
-  details?: Record<string, unknown>;
+  details: Record<string, unknown>;
   /** Whether the session can go on. */
   recoverable?: boolean;
 }
@@ -1210,6 +1210,7 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
         code: ["/error/code"],
         text: ["/error/message"],
         details: ["/error/details"],
+        noDetails: {},
         recoverable: ["/error/recoverable"],
       },
     },
@@ -1411,6 +1412,7 @@ export const loco: ContractValue<LoCo, LoCoHandlers> = {
     code: ["/error/code"],
     text: ["/error/message", "/detail"],
     details: ["/error/details"],
+    noDetails: {},
     recoverable: ["/error/recoverable"],
     codes: {
       RETRIEVAL_FAILED: { recoverable: true },

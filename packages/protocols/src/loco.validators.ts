@@ -98,7 +98,7 @@ function inside(at, key, change) {
 }
 var lacks = (at, key) => !Array.isArray(at) && !Object.hasOwn(at, key);
 var keys = (at) => Array.isArray(at) ? Object.keys(at) : ["*"];
-var $ErrorDetail = object({ "code": all(string, pattern("^[A-Z][A-Z0-9_]*$")), "message": string }, { "details": object({}), "recoverable": boolean });
+var $ErrorDetail = object({ "code": all(string, pattern("^[A-Z][A-Z0-9_]*$")), "message": string, "details": object({}) }, { "recoverable": boolean });
 var $IndexState = values("pending", "indexing", "complete", "partial", "failed");
 var $Model = object({ "provider": all(string, minLength(1)), "model_name": all(string, minLength(1)) }, { "capabilities": array(string) });
 var $PatchHunk = object({ "old_start": all(integer, minimum(0)), "old_lines": all(integer, minimum(0)), "new_start": all(integer, minimum(0)), "new_lines": all(integer, minimum(0)), "content": string });
@@ -163,6 +163,9 @@ var readers = { message: (at) => {
   if (at["type"] === "server.error") {
     inside(at, "error", (at2) => {
       if (typeof at2["code"] === "string") at2["code"] = at2["code"].toUpperCase();
+    });
+    inside(at, "error", (at2) => {
+      if (lacks(at2, "details")) at2["details"] = {};
     });
   }
   return at;

@@ -105,7 +105,7 @@ for (const { contract, document, accepts } of subjects) {
           const read = unfault(contract, written.status, written.body, refusal.retryAfter);
           const text = written.type === "text/plain" ? refusal.message.trim() : refusal.message;
           expect(read).toMatchObject({ message: text, status: written.status });
-          expect(read.details).toEqual(refusal.details);
+          expect(read.details).toEqual(refusal.details ?? contract.fault.noDetails);
           if (contract.fault.code && contract.fault.codes?.[refusal.code]) expect(read.code).toBe(refusal.code);
           expect(fault(contract, name, read)).toEqual({
             ...written,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { fault, Refusal } from "@parlance/wire";
+import { fault, faultMessage, Refusal } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
 import { subjects } from "./contracts.js";
 
@@ -63,6 +63,20 @@ describe.each(subjects.map((subject) => [subject.contract.name, subject] as cons
         expect([status, own.length]).toEqual([status, 1]);
       }
     });
+
+    if (contract.fault.details)
+      it("writes empty details where a refusal has none", () => {
+        for (const [details, written] of [
+          [undefined, {}],
+          [{ a: 1 }, { a: 1 }],
+        ]) {
+          const refusal = new Refusal("no", { details });
+          expect(JSON.parse(fault(contract, undefined, refusal).body).error.details).toEqual(written);
+          for (const [name, { fault: places }] of Object.entries(contract.messages))
+            if (places?.details)
+              expect(faultMessage(contract, name, refusal)).toMatchObject({ error: { details: written } });
+        }
+      });
 
     it("writes a code that a handler names", () => {
       for (const code of Object.keys(codes)) expect(codeOf(new Refusal("no", { code }))).toBe(code);

@@ -78,7 +78,8 @@ function write(body: JsonObject, places: FaultPlaces, faults: Fault, refusal: Re
   const code = codes[refusal.code] ? refusal.code : (genericCode(codes, statusOf(faults, refusal)) ?? refusal.code);
   if (places.code) set(body, places.code[0]!, code);
   set(body, places.text[0]!, refusal.message);
-  if (places.details && refusal.details !== undefined) set(body, places.details[0]!, refusal.details);
+  const details = refusal.details ?? places.noDetails;
+  if (places.details && details !== undefined) set(body, places.details[0]!, details);
   if (places.recoverable)
     set(body, places.recoverable[0]!, refusal.recoverable ?? codes[code]?.recoverable ?? refusal.retryable);
   return body;

@@ -1,4 +1,4 @@
-import type { Pointer } from "./json.js";
+import type { Json, Pointer } from "./json.js";
 import type { SchemaName } from "./schema.js";
 
 /** Places in a body; the first is written, all are read. */
@@ -6,6 +6,8 @@ export interface FaultPlaces {
   readonly code?: readonly Pointer[];
   readonly text: readonly Pointer[];
   readonly details?: readonly Pointer[];
+  /** Written as the details of a refusal that has none. */
+  readonly noDetails?: Json;
   readonly recoverable?: readonly Pointer[];
 }
 
