@@ -208,20 +208,69 @@ test("a circle is found where there is one", () => {
   expect(circles(targets)).toEqual(["a -> b -> c -> a"]);
 });
 
-test.each(["server", "client"])("no function of %s is above 80 lines, with the functions inside it", (name) => {
-  const long = sources(name).flatMap((file) => {
+/** Each function of a package: its file and name, its lines with the functions inside it, and its own branches. */
+function functionsOf(name: string): { readonly name: string; readonly lines: number; readonly branches: number }[] {
+  return sources(name).flatMap((file) => {
     const source = ts.createSourceFile(file, readFileSync(join(root, file), "utf8"), ts.ScriptTarget.Latest, true);
     const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line + 1;
-    const found: string[] = [];
+    const found: ReturnType<typeof functionsOf> = [];
     const visit = (node: ts.Node): void => {
-      const [first, last] = [lineOf(node.getStart(source)), lineOf(node.end)];
-      if (ts.isFunctionLike(node) && last - first >= 80) found.push(`${file}:${first} ${last - first + 1} lines`);
+      if (ts.isFunctionLike(node)) {
+        const [first, last] = [lineOf(node.getStart(source)), lineOf(node.end)];
+        const own = node.name?.getText(source) ?? `line ${first}`;
+        found.push({ name: `${file} ${own}`, lines: last - first + 1, branches: countBranches(node) });
+      }
       ts.forEachChild(node, visit);
     };
     visit(source);
     return found;
   });
-  expect(long).toEqual([]);
+}
+
+const SHORT_CIRCUITS = [
+  ts.SyntaxKind.AmpersandAmpersandToken,
+  ts.SyntaxKind.BarBarToken,
+  ts.SyntaxKind.QuestionQuestionToken,
+];
+
+/** Conditions, loops, cases, catches and operators that may leave out their right side, without functions inside. */
+function countBranches(inside: ts.Node): number {
+  let count = 0;
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node)) return;
+    if (
+      ts.isIfStatement(node) ||
+      ts.isConditionalExpression(node) ||
+      ts.isIterationStatement(node, false) ||
+      ts.isCaseClause(node) ||
+      ts.isCatchClause(node) ||
+      (ts.isBinaryExpression(node) && SHORT_CIRCUITS.includes(node.operatorToken.kind))
+    )
+      count++;
+    ts.forEachChild(node, visit);
+  };
+  ts.forEachChild(inside, visit);
+  return count;
+}
+
+test.each(["server", "client"])("no function of %s is above 80 lines, with the functions inside it", (name) => {
+  expect(functionsOf(name).filter(({ lines }) => lines > 80)).toEqual([]);
+});
+
+/** The folders of edits whose functions have been split. */
+const SPLIT = /^packages\/edits\/src\/(?:algebra|diff|editor|node)\//;
+
+test("no function in these folders of edits is above 80 lines or has more than 15 branches", () => {
+  const split = functionsOf("edits").filter(({ name }) => SPLIT.test(name));
+  expect(split.length).toBeGreaterThan(100);
+  expect(split.filter(({ lines, branches }) => lines > 80 || branches > 15)).toEqual([]);
+});
+
+test("branches are counted", () => {
+  const count = (code: string) => countBranches(ts.createSourceFile("x.ts", code, ts.ScriptTarget.Latest, true));
+  expect(count("if (a && b) c(); else if (d ?? e) f();")).toBe(4);
+  expect(count("for (;;) while (a ? b : c) try { d(); } catch { switch (e) { case 1: default: } }")).toBe(5);
+  expect(count("a(() => b || c)")).toBe(0);
 });
 
 test("no file or folder is a drawer", () => {
