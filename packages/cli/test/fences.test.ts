@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { apiKey, bearer } from "@parlance/server";
 import { expect, test } from "vitest";
 import { compile, readAllFences, writeFences } from "./fences.js";
+import { strictest, undefinedOptions } from "./undefined-options.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
@@ -68,8 +69,15 @@ test("every token and key in all documents is one that a client can send", () =>
   expect(broken).toEqual([]);
 });
 
-test("the programs in all documents compile under the repository's settings", () => {
+test("the programs in all documents compile under the strictest settings, and every option and input may be undefined", () => {
   const files = documents.flatMap((path) => writeFences("compiled", join(root, path))).map(({ file }) => file);
   expect(files.length).toBeGreaterThan(10);
-  expect(compile(files)).toEqual([]);
-}, 60_000);
+  const lines = undefinedOptions(root);
+  // Fewer would be a fault of the test.
+  expect(lines.length).toBeGreaterThan(150);
+  const some = ['ConnectOptions, "token"', 'ServeOptions, "hooks"', 'Hooks, "open"', 'SendInput, "agent_id"'];
+  for (const option of some) expect(lines.join("\n")).toContain(option);
+  const generated = join(root, ".report", "fences", "compiled", "undefined-options.ts");
+  writeFileSync(generated, `${lines.join("\n")}\nexport {};\n`);
+  expect(compile([generated, ...files], strictest)).toEqual([]);
+}, 240_000);

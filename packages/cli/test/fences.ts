@@ -101,11 +101,11 @@ export function writeFences(purpose: string, path: string): (ProgramFence & { re
   });
 }
 
-/** What the compiler says of files, under the repository's settings. */
-export function compile(files: readonly string[]): string[] {
+/** What the compiler says of files, under the repository's settings and those that replace them. */
+export function compile(files: readonly string[], settings: ts.CompilerOptions = {}): string[] {
   const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
-  const program = ts.createProgram(files, { ...options, noEmit: true });
+  const program = ts.createProgram(files, { ...options, ...settings, noEmit: true });
   const wanted = new Set(files.map((file) => file.replaceAll("\\", "/")));
   return files.flatMap((file) => {
     const source = program.getSourceFile(file)!;

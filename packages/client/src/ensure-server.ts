@@ -11,13 +11,13 @@ export interface ServerCommand {
   /** Where it listens, on loopback. */
   readonly port: number;
   /** A path that answers with success once the server is ready. Without it, any answer below 500 counts as ready. */
-  readonly health?: string;
+  readonly health?: string | undefined;
   /** Milliseconds until it has to be ready. @default 10 s */
-  readonly within?: number;
-  readonly cwd?: string;
-  readonly env?: NodeJS.ProcessEnv;
+  readonly within?: number | undefined;
+  readonly cwd?: string | undefined;
+  readonly env?: NodeJS.ProcessEnv | undefined;
   /** Stops the wait, and ends a server that this call started. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface EnsuredServer {

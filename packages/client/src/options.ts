@@ -6,51 +6,51 @@ export interface ConnectOptions {
    * Where the server is. Its path is prepended to the contract's paths; a first part of theirs at its end, as emacs-agent's document prints it
    * (`/api`), counts once. A token for another host than this one by plain http is warned about. @default the contract's own URL
    */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
   /**
    * A bearer token (RFC 6750), or the API key where the contract has one, or a function that returns it. It is called again after a 401.
    * When it fails, the call is `Disconnected` with its error as the cause; a `Refusal` is passed on.
    */
-  readonly token?: string | (() => string | Promise<string>);
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly token?: (string | (() => string | Promise<string>)) | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /**
    * Sends requests, as `fetch(request, init)`. `init` repeats the request for the `fetch` of another package, such as undici. When it fails,
    * the call is `Disconnected`. @default the global `fetch`
    */
-  readonly fetch?: (request: Request, init?: RequestInit) => Promise<Response>;
+  readonly fetch?: ((request: Request, init?: RequestInit) => Promise<Response>) | undefined;
   /** Opens sockets. In Node 20 pass `webSocket` from `@parlance/client/node`. @default the global `WebSocket` */
-  readonly webSocket?: OpenSocket;
+  readonly webSocket?: OpenSocket | undefined;
   /** The name of a writing profile of the contract, which writes a superset of the documented form. */
-  readonly profile?: string;
+  readonly profile?: string | undefined;
   /** Called for messages the contract does not define. Returning continues the stream or channel; throwing or rejecting ends it with that error. */
-  readonly onUnknown?: (unknown: Unknown) => void;
+  readonly onUnknown?: ((unknown: Unknown) => void) | undefined;
   /**
    * Called for a known message that breaks its schema. Returning drops the message. Throwing or rejecting ends the stream or channel
    * with that error, or has no effect once it has ended. @default throws the violation
    */
-  readonly onViolation?: (violation: Violation) => void;
+  readonly onViolation?: ((violation: Violation) => void) | undefined;
   /** Ends every call, stream and channel of this client. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Seconds before each retry of an operation that may be repeated; `[]` for no retries. @default the contract's own */
-  readonly retryWaits?: readonly number[];
+  readonly retryWaits?: readonly number[] | undefined;
   /** Maximum characters of one incoming message or answer. @default 16 Mi */
-  readonly maxMessageSize?: number;
+  readonly maxMessageSize?: number | undefined;
   /** Maximum characters queued on a channel, unread or unsent. Streams use the network's back-pressure instead. @default 64 Mi */
-  readonly maxQueued?: number;
+  readonly maxQueued?: number | undefined;
   /**
    * Whether streams and channels are resumed after a cut, where the server supports it.
    * @default true; in a browser only with the page's own origin, because other servers may not allow the header. A channel with a `token` asks
    * any origin, because a page's WebSocket can only carry the ticket that such a server issues.
    */
-  readonly resume?: boolean;
+  readonly resume?: boolean | undefined;
   /** Milliseconds that a stream or channel may spend on reconnecting. Each delivered message resets them. @default 120,000 */
-  readonly reconnectFor?: number;
+  readonly reconnectFor?: number | undefined;
   /** Returns a number between 0 and 1, for the jitter of reconnects. @default `Math.random` */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
   /** Milliseconds without a byte after which a stream or the body of an answer is `Disconnected`; 0 for never. @default 300,000 */
-  readonly idleTimeout?: number;
+  readonly idleTimeout?: number | undefined;
   /** Milliseconds for the answer to a call, including its token and retries, before it is `Disconnected`; 0 for never. @default 300,000 */
-  readonly answerTimeout?: number;
+  readonly answerTimeout?: number | undefined;
 }
 
 export const MAX_MESSAGE_SIZE = 16 * 1024 * 1024;

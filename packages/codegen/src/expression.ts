@@ -82,7 +82,9 @@ function object(schema: SchemaObject, context: Context): string {
 
 function member(name: string, schema: Schema, required: boolean, context: Context): string {
   const declared = context.declare(schema, context);
-  const type = declared === undefined ? (context.known(schema) ?? expression(schema, context)) : [declared];
+  const given = declared === undefined ? (context.known(schema) ?? expression(schema, context)) : [declared];
+  // Under `exactOptionalPropertyTypes` a value that may be undefined is refused otherwise. JSON leaves it out.
+  const type = required || given.length === 0 || given[0] === "unknown" ? given : [...given, "undefined"];
   const prose = comment(linesOf(schema), context.indent);
   const head = `${context.indent}${property(name)}${required ? "" : "?"}:`;
   const line = `${head} ${print(type)};\n`;

@@ -72,7 +72,7 @@ test("schemas inside others that have one title and are alike are one type", asy
     }),
   );
   expect(made["made-up.ts"]!.match(/export (?:interface|type) Inner\b/g)).toHaveLength(1);
-  expect(made["made-up.ts"]!.match(/\b(?:inner|again)\?: Inner;/g)).toHaveLength(3);
+  expect(made["made-up.ts"]!.match(/\b(?:inner|again)\?: Inner \| undefined;/g)).toHaveLength(3);
   const other = contract({ word: object("Word", { inner: at("one") }), line: object("Line", { inner: at("other") }) });
   await expect(generate(other)).rejects.toThrow(/two different types would be named Inner/);
 });
@@ -158,17 +158,17 @@ test("a doc comment has what a type cannot say, and open enums stay complete in 
   expect((await generate(contract({ word })))["made-up.ts"]).toContain(`export interface OAuth2 {
   type: "word";
   /** @default glad */
-  mood?: "glad" | "sad" | (string & {});
+  mood?: "glad" | "sad" | (string & {}) | undefined;
   /**
    * When.
    * @deprecated
    * @format date-time
    */
-  at?: string;
+  at?: string | undefined;
   /** @minimum 1 */
-  count?: number;
-  any?: Record<string, unknown>;
-  list?: ["a", 1] | null;
+  count?: number | undefined;
+  any?: Record<string, unknown> | undefined;
+  list?: ["a", 1] | null | undefined;
 }`);
 });
 
@@ -179,7 +179,7 @@ test("the known values of a word stay known where references lead to them throug
   };
   const word = object("Word", { level: { anyOf: [{ $ref: "levels.json#/$defs/level" }, { type: "string" }] } });
   expect((await generate(contract({ word }, [levels])))["made-up.ts"]).toContain(
-    'level?: "low" | "high" | (string & {});',
+    'level?: "low" | "high" | (string & {}) | undefined;',
   );
 });
 
@@ -361,19 +361,19 @@ test("tuples, parts of a file, patterns of properties and a schema within itself
   expect(files["made-up.ts"]).toContain(`export interface Word {
   type: "word";
   /** Where it grows. */
-  tree?: Tree;
-  label?: string;
+  tree?: Tree | undefined;
+  label?: string | undefined;
 }
 
 export interface Tree {
-  label?: string;
-  children?: Tree[];
+  label?: string | undefined;
+  children?: Tree[] | undefined;
   /** @minItems 2 */
-  at?: [number, number];
+  at?: [number, number] | undefined;
   headers?: {
     [k: string]: string;
-  };
-  kind?: "leaf" | null;
+  } | undefined;
+  kind?: "leaf" | null | undefined;
 }`);
 });
 
@@ -402,9 +402,9 @@ test("an error code that may be any text has the contract's codes for its type, 
   const { "made-up.ts": text } = await generate(
     contract({ word }, [inner], { fault: { schema: "messages/word.json", codes, ...places } }),
   );
-  expect(text).toContain("error?: MadeUpErrorCode | (string & {});");
-  expect(text).toContain("code?: MadeUpErrorCode | (string & {});");
-  expect(text).toContain("other?: string;");
+  expect(text).toContain("error?: MadeUpErrorCode | (string & {}) | undefined;");
+  expect(text).toContain("code?: MadeUpErrorCode | (string & {}) | undefined;");
+  expect(text).toContain("other?: string | undefined;");
 });
 
 test("an `@` in a description is no tag of the doc comment", async () => {

@@ -3,7 +3,7 @@ import { decoder, encode, type SseEvent } from "@parlance/wire";
 /** One block of an event stream: the text up to and with its blank line, and the event in it. */
 export interface Block {
   readonly raw: string;
-  readonly event?: SseEvent;
+  readonly event?: SseEvent | undefined;
   /** The fields give the same bytes as the block, so that `raw` is not needed. */
   readonly isUsual: boolean;
 }
@@ -113,10 +113,10 @@ function eventIn(raw: string): SseEvent | undefined {
 
 /** The bytes of an event or block as they were sent. */
 export function rawOf(line: {
-  readonly event?: string;
-  readonly id?: string;
-  readonly text?: string;
-  readonly raw?: string;
+  readonly event?: string | undefined;
+  readonly id?: string | undefined;
+  readonly text?: string | undefined;
+  readonly raw?: string | undefined;
 }): string {
   return line.raw ?? encode({ event: line.event, id: line.id, data: line.text ?? "" });
 }

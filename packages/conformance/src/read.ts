@@ -10,7 +10,7 @@ export interface Hasher {
 }
 
 export interface ReadOptions {
-  readonly onHeader?: (header: Header) => void;
+  readonly onHeader?: ((header: Header) => void) | undefined;
   /** `line` counts from 1, and the header is the first. */
   readonly onEntry: (entry: Entry, line: number) => void;
   /** Checks the hash of the end line. Without it, only the count of lines is checked. */
@@ -26,9 +26,9 @@ export interface Ending {
   /** Whole lines that were read. */
   readonly lines: number;
   /** The problem of a file that is not complete. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** The file is a contract's transcript. It has no end line, so a cut at the end of a line is not seen. */
-  readonly transcript?: true;
+  readonly transcript?: true | undefined;
 }
 
 /** The maximum length of a line; a recorder writes none longer. */

@@ -1,4 +1,5 @@
 import type { Side } from "@parlance/contract";
+import { isControl } from "@parlance/wire/resume";
 import {
   type Body,
   binaryOf,
@@ -25,15 +26,15 @@ import { type RedactOptions, Redactor } from "./redaction/redactor.js";
 
 export interface RecorderOptions extends RedactOptions {
   /** The name in the header. */
-  readonly about?: { readonly name: string; readonly digest?: string };
+  readonly about?: { readonly name: string; readonly digest?: string | undefined } | undefined;
   /** Leaves out texts, header values and queries. */
-  readonly metadataOnly?: boolean;
+  readonly metadataOnly?: boolean | undefined;
   /** Keeps every block of an event stream to the byte, even if its fields give the same bytes. */
-  readonly raw?: boolean;
+  readonly raw?: boolean | undefined;
   /** `false` records secrets too. @default true */
-  readonly redact?: boolean;
+  readonly redact?: boolean | undefined;
   /** Programs and their versions. */
-  readonly versions?: Readonly<Record<string, string>>;
+  readonly versions?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Milliseconds that a message waits for the next one, in which a secret may go on. */
@@ -225,6 +226,8 @@ export class Connection {
 
   /** `size` is that of the message, if its bytes were dropped. */
   frame(from: Side, data: string | Uint8Array, size = typeof data === "string" ? data.length : data.byteLength): void {
+    // Signs of life and keys are not the protocol's, and a replay has its own.
+    if (typeof data === "string" && isControl(data)) return;
     if (size > MAX_CONTENT) return this.#note(from, { kind: "frame", size });
     if (typeof data === "string") return this.#message(from, data, (content) => ({ kind: "frame", ...content }));
     if (!this.#redactor || this.#options.metadataOnly || packedAs(data))

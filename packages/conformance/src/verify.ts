@@ -26,9 +26,9 @@ export interface Note {
   /** The message's name; of a broken one too, where it is known. Absent for the call itself. */
   readonly type?: string | undefined;
   /** The message in memory. */
-  readonly message?: AnyMessage;
+  readonly message?: AnyMessage | undefined;
   /** The contract does not define the message. */
-  readonly unknown?: true;
+  readonly unknown?: true | undefined;
 }
 
 export interface Totals {

@@ -2,8 +2,8 @@
 
 export interface CallOptions {
   /** Ends the call: the request is aborted, a stream's body is cancelled, a channel is closed. */
-  readonly signal?: AbortSignal;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Options of a stream requested by GET, which may be repeated without effect (RFC 9110, section 9.2.1). */
@@ -13,7 +13,7 @@ export interface ReopenOptions extends CallOptions {
    * sent meanwhile may be missing, and those sent to every new reader are repeated. A function is called first with each loss;
    * throwing or rejecting ends the stream. @default false
    */
-  readonly reopen?: boolean | ((lost: Error & { readonly code: string }) => void);
+  readonly reopen?: (boolean | ((lost: Error & { readonly code: string }) => void)) | undefined;
 }
 
 // As in the library "ESNext.Disposable", which TypeScript has since 5.2 and a program may omit.
@@ -143,7 +143,7 @@ export interface Call<S = never> {
   /** The streams and channels of a session of this principal. */
   session(key: string): S;
   /** The open ask that this operation answers, if there is one. It is settled with the input when the handler returns, unless the handler settles it. */
-  readonly ask?: OpenAsk;
+  readonly ask?: OpenAsk | undefined;
 }
 
 export interface OpenAsk {

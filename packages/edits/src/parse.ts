@@ -9,15 +9,15 @@ export interface ParseOptions {
    * refuse a quoted name that is broken or not UTF-8, names that contradict git's header, a file that is created or deleted
    * and has its mode changed, text glued to a hunk header, and changed lines outside of any hunk.
    */
-  strict?: boolean;
+  strict?: boolean | undefined;
   /** The file of hunks without `---` and `+++`; without it they are an error. Ignored by strict reading. */
-  path?: string;
+  path?: string | undefined;
   /**
    * Leading folders to take off each name of a header, as `git apply -p` does: each slash counts, and a
    * name that has fewer is an error. The names of renames have no `a/`, so one less of them.
    * By default strict reading takes off one, lenient reading the `a/` and `b/` that are there.
    */
-  strip?: number;
+  strip?: number | undefined;
 }
 
 /**

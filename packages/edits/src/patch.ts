@@ -16,28 +16,28 @@ export interface FilePatch {
   readonly after: string | null;
   readonly hunks: readonly Hunk[];
   /** The hunks' new side is the whole file: it replaces the old content, whatever it was. */
-  readonly whole?: true;
+  readonly whole?: true | undefined;
   /** The old and the new mode as git writes them, for instance "100644". */
-  readonly oldMode?: string;
-  readonly newMode?: string;
+  readonly oldMode?: string | undefined;
+  readonly newMode?: string | undefined;
   /** Fields of git's extended header beside paths and modes; absent for a plain unified diff. */
-  readonly git?: GitHeader;
+  readonly git?: GitHeader | undefined;
   /** Text behind the path in the `---` and `+++` lines, usually a time stamp. */
-  readonly oldStamp?: string;
-  readonly newStamp?: string;
+  readonly oldStamp?: string | undefined;
+  readonly newStamp?: string | undefined;
   /** The reason for the change, if given (an edit block's `reason`, a protocol's rationale). */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 export interface GitHeader {
   /** The `index` line's two object names, as `old..new`. */
-  readonly index?: string;
+  readonly index?: string | undefined;
   /** The mode in the `index` line: the file's when the patch was made. It changes nothing. */
-  readonly mode?: string;
+  readonly mode?: string | undefined;
   /** Similarity of a rename or copy, in per cent. */
-  readonly similarity?: number;
+  readonly similarity?: number | undefined;
   /** Dissimilarity of a rewrite, in per cent. */
-  readonly dissimilarity?: number;
+  readonly dissimilarity?: number | undefined;
 }
 
 export interface Hunk {
@@ -51,23 +51,23 @@ export interface Hunk {
   /** First line of the new side, by the same rule. */
   readonly newStart: number | null;
   /** Text behind the second `@@`: usually the enclosing function. A place that contradicts it is rejected. */
-  readonly section?: string;
+  readonly section?: string | undefined;
   /**
    * Lines above the hunk, outermost first (`@@ class A`, `@@ def b():`). They are part of its address: it is applied in
    * the block of the last one, which is in the block of the one before. Hunks with this field, even an empty one, keep the
    * order of the file.
    */
-  readonly anchors?: readonly string[];
+  readonly anchors?: readonly string[] | undefined;
   /** The old side ends the file (`*** End of File`): it is applied nowhere else. */
-  readonly atEnd?: true;
+  readonly atEnd?: true | undefined;
   /**
    * Lines as a unified diff writes them, first character ` `, `-` or `+`, without the line feed (a carriage return
    * before it stays part of the line).
    */
   readonly lines: readonly string[];
   /** The old side's last line has no line feed at its end ("\ No newline at end of file"). */
-  readonly oldNoNewline?: true;
-  readonly newNoNewline?: true;
+  readonly oldNoNewline?: true | undefined;
+  readonly newNoNewline?: true | undefined;
 }
 
 /** The files of a patch, which may be given as its only file. */

@@ -17,12 +17,12 @@ export interface ContractFolder {
     readonly at: string;
   };
   /** Problems found while the folder was read. */
-  readonly findings?: readonly Finding[];
+  readonly findings?: readonly Finding[] | undefined;
 }
 
 /** The parsed files of a folder, and those that did not parse. */
 export interface ParsedFolder {
-  readonly source?: Source;
+  readonly source?: Source | undefined;
   /** File -> schema, in the order of the files. */
   readonly schemas: Readonly<Record<string, SchemaObject>>;
   readonly transcripts: Readonly<Record<string, readonly TranscriptLine[]>>;

@@ -88,7 +88,7 @@ export type DiffReading =
       /** The change of `message.file`, and of no other file. */
       readonly patch: Patch;
       /** The lines from which the diff's hunks are numbered; absent where they are numbered from the file's first. */
-      readonly at?: LineRange;
+      readonly at?: LineRange | undefined;
     }
   | { readonly ok: false; readonly reason: string };
 

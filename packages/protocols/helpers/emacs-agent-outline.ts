@@ -6,12 +6,12 @@ type Format = "markdown" | "org";
 export interface Section {
   readonly depth: number;
   readonly title: string;
-  readonly timestamp?: string;
-  readonly text?: string;
-  readonly fields?: Readonly<Record<string, string>>;
-  readonly blocks?: Readonly<Record<string, string>>;
+  readonly timestamp?: string | undefined;
+  readonly text?: string | undefined;
+  readonly fields?: Readonly<Record<string, string>> | undefined;
+  readonly blocks?: Readonly<Record<string, string>> | undefined;
   /** Where it was read, 1-based. */
-  readonly line?: number;
+  readonly line?: number | undefined;
 }
 
 const BRAND = Symbol.for("@parlance/TranscriptError");

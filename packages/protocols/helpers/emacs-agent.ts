@@ -28,7 +28,7 @@ export interface ToolDefinition {
 export interface ToolParameter {
   /** A JSON type. */
   readonly type: string;
-  readonly required?: boolean;
+  readonly required?: boolean | undefined;
 }
 
 const BRAND = Symbol.for("@parlance/ToonError");

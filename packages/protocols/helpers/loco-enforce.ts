@@ -13,7 +13,7 @@ export interface PolicedCall {
 
 export interface EnforceOptions {
   /** The workspace's absolute path: absolute paths below it are inside. @default none is */
-  readonly root?: string | ((call: PolicedCall) => string | undefined);
+  readonly root?: string | ((call: PolicedCall) => string | undefined) | undefined;
 }
 
 /** The hooks that `enforce` returns, for the `hooks` of `serve`. */

@@ -23,10 +23,10 @@ export type CommandRun =
 export interface CommandRequest {
   readonly command: string;
   /** Where it runs: in the workspace. */
-  readonly working_directory?: string;
-  readonly mode?: CommandRun["mode"];
-  readonly time_limit_ms?: number;
-  readonly output_limit_bytes?: number;
+  readonly working_directory?: string | undefined;
+  readonly mode?: CommandRun["mode"] | undefined;
+  readonly time_limit_ms?: number | undefined;
+  readonly output_limit_bytes?: number | undefined;
 }
 
 /**
@@ -35,7 +35,7 @@ export interface CommandRequest {
  */
 export interface ToolRequest {
   readonly tool_name: string;
-  readonly args?: Readonly<Record<string, unknown>>;
+  readonly args?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export interface DecideOptions {
@@ -49,7 +49,7 @@ export interface Decision {
   /** Why, in words for the user. */
   readonly reason: string;
   /** Only for a command that may run. */
-  readonly run?: CommandRun;
+  readonly run?: CommandRun | undefined;
 }
 
 /**

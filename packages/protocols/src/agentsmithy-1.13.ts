@@ -15,7 +15,7 @@ export interface DoneMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** Something failed while the request was processed. `done` always follows. */
@@ -27,7 +27,7 @@ export interface ErrorMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** The user's message as the server took it: the first event of a stream. */
@@ -39,17 +39,17 @@ export interface UserMessage {
    * The snapshot of the project that was made before the message is worked on.
    * @minLength 1
    */
-  checkpoint?: string;
+  checkpoint?: string | undefined;
   /**
    * The work session in which changes are gathered until they are approved.
    * @minLength 1
    */
-  session?: string;
+  session?: string | undefined;
   /**
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** A block of the answer's text begins. */
@@ -59,7 +59,7 @@ export interface ChatStartMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** A piece of the answer's text, between `chat_start` and `chat_end`. */
@@ -71,7 +71,7 @@ export interface ChatTextMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** The block of the answer's text is over. */
@@ -81,7 +81,7 @@ export interface ChatEndMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** A block of the model's reasoning begins. */
@@ -91,7 +91,7 @@ export interface ReasoningStartMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** A piece of the model's reasoning, between `reasoning_start` and `reasoning_end`. */
@@ -103,7 +103,7 @@ export interface ReasoningMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** The block of reasoning is over. */
@@ -113,7 +113,7 @@ export interface ReasoningEndMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** The server begins to summarize the dialog, because it grew too long for the model. */
@@ -123,7 +123,7 @@ export interface SummaryStartMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** The summary is made. */
@@ -133,7 +133,7 @@ export interface SummaryEndMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** The agent calls a tool, which the server runs by itself: nothing is to be answered. */
@@ -150,7 +150,7 @@ export interface ToolCallMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** The server has changed a file on the disk. The diff shows the change; it is not to be applied again to that file. */
@@ -162,17 +162,17 @@ export interface FileEditMessage {
    */
   file: string;
   /** Unified diff. An empty line follows every line of a hunk, and the paths are the absolute one after `a/` and `b/`; left out where there is none to show. */
-  diff?: string;
+  diff?: string | undefined;
   /**
    * The snapshot of the project before the change.
    * @minLength 1
    */
-  checkpoint?: string;
+  checkpoint?: string | undefined;
   /**
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** The agent searches the web. The server defines this event and has not been seen to send it. */
@@ -184,7 +184,7 @@ export interface SearchMessage {
    * The dialog that the event belongs to. The server writes it first on every event.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** Send the conversation and the editor's context, and receive the answer as a stream. */
@@ -192,12 +192,12 @@ export interface ChatInput {
   /** The conversation so far, oldest first. The server answers the last turn whose role is `user`, and refuses with 400 where there is none. */
   messages: Turn[];
   /** What the editor shows. */
-  context?: EditorContext;
+  context?: EditorContext | undefined;
   /**
    * The dialog to go on with. Without it, the current dialog is meant, or a new one where there is none.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** One turn of the conversation. */
@@ -211,9 +211,9 @@ export interface Turn {
 /** What the editor shows. It may be left out, and may not be null. */
 export interface EditorContext {
   /** The file that the user is in; null where there is none. */
-  current_file?: EditorFile | null;
+  current_file?: EditorFile | null | undefined;
   /** Other files that are open. */
-  open_files?: EditorFile[];
+  open_files?: EditorFile[] | undefined;
 }
 
 /** A file in the editor. */
@@ -224,11 +224,11 @@ export interface EditorFile {
    */
   path: string;
   /** The editor's name of the language, such as `python`. */
-  language?: string;
+  language?: string | undefined;
   /** The file's text. */
-  content?: string;
+  content?: string | undefined;
   /** The selected text; null where nothing is selected. */
-  selection?: string | null;
+  selection?: string | null | undefined;
 }
 
 /** Send the conversation and the editor's context, and receive the whole answer as one JSON body. */
@@ -236,12 +236,12 @@ export interface CompleteInput {
   /** The conversation so far, oldest first. The server answers the last turn whose role is `user`, and refuses with 400 where there is none. */
   messages: Turn[];
   /** What the editor shows. */
-  context?: EditorContext;
+  context?: EditorContext | undefined;
   /**
    * The dialog to go on with. Without it, the current dialog is meant, or a new one where there is none.
    * @minLength 1
    */
-  dialog_id?: string;
+  dialog_id?: string | undefined;
 }
 
 /** List dialogs. */
@@ -250,30 +250,30 @@ export interface ListDialogsInput {
    * What they are sorted by.
    * @default updated_at
    */
-  sort?: "updated_at" | "created_at";
+  sort?: "updated_at" | "created_at" | undefined;
   /**
    * Newest or oldest first.
    * @default desc
    */
-  order?: "desc" | "asc";
+  order?: "desc" | "asc" | undefined;
   /**
    * How many at most.
    * @default 50
    */
-  limit?: number;
+  limit?: number | undefined;
   /**
    * How many to skip.
    * @default 0
    */
-  offset?: number;
+  offset?: number | undefined;
 }
 
 /** Make a dialog. */
 export interface CreateDialogInput {
   /** Its title. */
-  title?: string | null;
+  title?: string | null | undefined;
   /** Whether it becomes the current dialog. True by default. */
-  set_current?: boolean;
+  set_current?: boolean | undefined;
 }
 
 /** Choose the current dialog. */
@@ -302,7 +302,7 @@ export interface ChangeDialogInput {
    */
   dialog_id: string;
   /** Its new title; null leaves it as it is. */
-  title?: string | null;
+  title?: string | null | undefined;
 }
 
 /** Delete a dialog. */
@@ -325,9 +325,9 @@ export interface HistoryInput {
    * How many messages at most.
    * @default 20
    */
-  limit?: number;
+  limit?: number | undefined;
   /** Only messages before this number: the `first_idx` of the page that is there. */
-  before?: number;
+  before?: number | undefined;
 }
 
 /** List the snapshots of a dialog. */
@@ -370,7 +370,7 @@ export interface ApproveSessionInput {
    */
   dialog_id: string;
   /** A sentence for the approval. */
-  message?: string | null;
+  message?: string | null | undefined;
 }
 
 /** Throw the changes of the session away. */
@@ -434,7 +434,7 @@ export interface Completion {
   /** Always true. */
   done: true;
   /** What the server noted about the answer. */
-  metadata?: Record<string, unknown>;
+  metadata?: Record<string, unknown> | undefined;
 }
 
 /** Whether the server runs, and where. */
@@ -444,19 +444,19 @@ export interface Health {
   /** Which program answers. */
   service: string;
   /** starting, ready, stopping, stopped, error or crashed; null where it is not known. */
-  server_status?: string | null;
+  server_status?: string | null | undefined;
   /** The port it listens on. */
-  port?: number | null;
+  port?: number | null | undefined;
   /** Its process. */
-  pid?: number | null;
+  pid?: number | null | undefined;
   /** What failed, where the status is error. */
-  server_error?: string | null;
+  server_error?: string | null | undefined;
 }
 
 /** A page of dialogs. */
 export interface Dialogs {
   /** The dialog that is gone on with where a request names none. */
-  current_dialog_id?: string | null;
+  current_dialog_id?: string | null | undefined;
   /** The dialogs, in the order asked for. */
   dialogs: Dialog[];
 }
@@ -469,7 +469,7 @@ export interface Dialog {
    */
   id: string;
   /** Its title, where it has one. */
-  title?: string | null;
+  title?: string | null | undefined;
   /** When it was made. Time as ISO 8601 with offset. */
   created_at: string;
   /** When it last changed. Time as ISO 8601 with offset. */
@@ -488,9 +488,9 @@ export interface CreatedDialog {
 /** The current dialog; empty where there is none. */
 export interface CurrentDialog {
   /** Its id. */
-  id?: string | null;
+  id?: string | null | undefined;
   /** What is known of it. */
-  meta?: Dialog | null;
+  meta?: Dialog | null | undefined;
 }
 
 /** It is done. */
@@ -538,25 +538,25 @@ export interface HistoryEvent {
    * Its number among the messages of the dialog, from 0. Only `user` and `chat` have one.
    * @minimum 0
    */
-  idx?: number;
+  idx?: number | undefined;
   /** Of user, chat and reasoning: the text. */
-  content?: string;
+  content?: string | undefined;
   /** Of reasoning: which model. */
-  model_name?: string;
+  model_name?: string | undefined;
   /** Of a tool call: its id. */
-  id?: string;
+  id?: string | undefined;
   /** Of a tool call: the tool. */
-  name?: string;
+  name?: string | undefined;
   /** Of a tool call: what it was called with. */
-  args?: Record<string, unknown>;
+  args?: Record<string, unknown> | undefined;
   /** Of a file edit: absolute path. */
-  file?: string;
+  file?: string | undefined;
   /** Of a file edit: unified diff. */
-  diff?: string;
+  diff?: string | undefined;
   /** The snapshot before it. */
-  checkpoint?: string;
+  checkpoint?: string | undefined;
   /** The work session it is part of. */
-  session?: string;
+  session?: string | undefined;
 }
 
 /** The snapshots of a dialog. */
@@ -569,7 +569,7 @@ export interface Checkpoints {
   /** Oldest first. */
   checkpoints: Checkpoint[];
   /** The snapshot from before the dialog. */
-  initial_checkpoint?: string | null;
+  initial_checkpoint?: string | null | undefined;
 }
 
 /** A snapshot of the project, made before a message is worked on. */
@@ -594,13 +594,13 @@ export interface Restored {
 /** The changes that wait for approval. */
 export interface SessionStatus {
   /** The session that gathers changes; null where there are none. */
-  active_session?: string | null;
+  active_session?: string | null | undefined;
   /** Its git reference; null where there are no changes. */
-  session_ref?: string | null;
+  session_ref?: string | null | undefined;
   /** Whether changes wait for approval. */
   has_unapproved: boolean;
   /** When changes were last approved. Time as ISO 8601 with offset. */
-  last_approved_at?: string | null;
+  last_approved_at?: string | null | undefined;
   /** The files that differ, by path. */
   changed_files: ChangedFile[];
 }
@@ -628,13 +628,13 @@ export interface ChangedFile {
    */
   deletions: number;
   /** Unified diff; null for a binary, new or deleted file. */
-  diff?: string | null;
+  diff?: string | null | undefined;
   /** The approved text; null for an added or binary file and for one above 1 MB. */
-  base_content?: string | null;
+  base_content?: string | null | undefined;
   /** Whether the file is binary. */
-  is_binary?: boolean;
+  is_binary?: boolean | undefined;
   /** Whether the file is above 1 MB. */
-  is_too_large?: boolean;
+  is_too_large?: boolean | undefined;
 }
 
 /** The changes of the session are approved, and a new session has begun. */
@@ -657,7 +657,7 @@ export interface ResetDone {
   /** The session that gathers what comes. */
   new_session: string;
   /** A snapshot of the changes that were thrown away, where there were any. */
-  pre_reset_checkpoint?: string | null;
+  pre_reset_checkpoint?: string | null | undefined;
 }
 
 /** What a tool gave, without the whole of it. */
@@ -678,11 +678,11 @@ export interface ToolResultEntry {
    * Size of the whole result, in bytes.
    * @minimum 0
    */
-  size_bytes?: number;
+  size_bytes?: number | undefined;
   /** The result in a sentence. */
-  summary?: string | null;
+  summary?: string | null | undefined;
   /** What failed, where it failed. */
-  error?: string | null;
+  error?: string | null | undefined;
 }
 
 /** What one call of a tool gave. */
@@ -704,7 +704,7 @@ export interface ToolResult {
   /** When it ended. Time as ISO 8601 with offset. */
   timestamp: string;
   /** Its size and summary. */
-  metadata?: Record<string, unknown>;
+  metadata?: Record<string, unknown> | undefined;
 }
 
 /** The server's configuration, defaults included. */
@@ -732,7 +732,7 @@ export interface RenamedInConfig {
   /** The name now. */
   new_name: string;
   /** Where the name stood, as paths in the configuration. */
-  updated_references?: string[];
+  updated_references?: string[] | undefined;
   /** The configuration, by name: providers, workloads, models and the rest. */
   config: Record<string, unknown>;
 }
@@ -744,14 +744,14 @@ export interface FaultBody {
     /** What is wrong. */
     message: string;
     /** The single errors. */
-    errors?: string[];
+    errors?: string[] | undefined;
   } | {
     /** Where the field is. */
-    loc?: unknown[];
+    loc?: unknown[] | undefined;
     /** What is wrong with it. */
-    msg?: string;
+    msg?: string | undefined;
     /** Which rule it breaks. */
-    type?: string;
+    type?: string | undefined;
   }[];
 }
 

@@ -61,7 +61,7 @@ export interface ChatInput {
    */
   messages: Turn[];
   /** What the editor shows. The agent edits files only with a current file or a selection. */
-  context?: EditorContext;
+  context?: EditorContext | undefined;
 }
 
 /** One turn of the conversation. */
@@ -75,9 +75,9 @@ export interface Turn {
 /** What the editor shows. */
 export interface EditorContext {
   /** The file that has the focus. */
-  current_file?: EditorFile;
+  current_file?: EditorFile | undefined;
   /** The other files that are open. */
-  open_files?: EditorFile[];
+  open_files?: EditorFile[] | undefined;
 }
 
 /** A file in the editor. */
@@ -88,11 +88,11 @@ export interface EditorFile {
    */
   path: string;
   /** The editor's name of the language, such as `python`. */
-  language?: string;
+  language?: string | undefined;
   /** The whole text of the file. */
-  content?: string;
+  content?: string | undefined;
   /** The selected text of the current file. */
-  selection?: string;
+  selection?: string | undefined;
 }
 
 /** Send the conversation and the editor's context, and receive the whole answer as one JSON body. */
@@ -103,7 +103,7 @@ export interface CompleteInput {
    */
   messages: Turn[];
   /** What the editor shows. The agent edits files only with a current file or a selection. */
-  context?: EditorContext;
+  context?: EditorContext | undefined;
 }
 
 /** The whole answer in one body. */

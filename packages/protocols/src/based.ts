@@ -15,12 +15,12 @@ export interface PromptMessage {
    */
   prompt: string;
   /** Texts or objects that are relevant to the prompt. */
-  context?: (string | Record<string, unknown>)[];
+  context?: (string | Record<string, unknown>)[] | undefined;
   /**
    * The name of the file that has the focus in the editor. An edit needs one.
    * @minLength 1
    */
-  activeFile?: string;
+  activeFile?: string | undefined;
 }
 
 /** Apply a previously generated diff to a file in the workspace. */
@@ -175,7 +175,7 @@ export interface ErrorMessage {
   /** What went wrong, for the user. */
   error: string;
   /** The action that failed, where it is known. */
-  action?: string;
+  action?: string | undefined;
 }
 
 export type SessionClientMessage =

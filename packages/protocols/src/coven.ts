@@ -171,7 +171,7 @@ export interface CancelledMessage {
 /** List all connected agents, or those of one workspace. */
 export interface ListAgentsInput {
   /** Only agents that belong to this workspace. */
-  workspace?: string;
+  workspace?: string | undefined;
 }
 
 /** Send a message to an agent and receive a streaming response. */
@@ -187,13 +187,13 @@ export interface SendInput {
    */
   sender: string;
   /** Conversation thread ID; maintains context across requests. Without it the channel's own thread, or a new one. */
-  thread_id?: string;
+  thread_id?: string | undefined;
   /** The agent's id. Wins over a binding. */
-  agent_id?: string;
+  agent_id?: string | undefined;
   /** The chat program that the message comes from, such as slack. With channel_id it looks up a binding. */
-  frontend?: string;
+  frontend?: string | undefined;
   /** The channel in that chat program. */
-  channel_id?: string;
+  channel_id?: string | undefined;
 }
 
 /** Send a message to one agent, in a new thread, and receive a streaming response. */
@@ -221,9 +221,9 @@ export interface AgentHistoryInput {
    * How many at most, from 1. The gateway cuts it to 500.
    * @default 50
    */
-  limit?: number;
+  limit?: number | undefined;
   /** The `next_cursor` of the page before. */
-  cursor?: string;
+  cursor?: string | undefined;
 }
 
 /** Get the messages of a thread, the earliest first. */
@@ -237,7 +237,7 @@ export interface ThreadMessagesInput {
    * How many at most, from 1. The gateway cuts it to 1000.
    * @default 50
    */
-  limit?: number;
+  limit?: number | undefined;
 }
 
 /** Get what the requests of a thread have cost. */
@@ -264,7 +264,7 @@ export interface ApproveToolInput {
   /** Whether the tool may run. */
   approved: boolean;
   /** Whether later invocations may run without asking. False where it is left out. */
-  approve_all?: boolean;
+  approve_all?: boolean | undefined;
 }
 
 /** Answer a question that an agent's tool asks. */
@@ -280,17 +280,17 @@ export interface AnswerQuestionInput {
    */
   question_id: string;
   /** The options that the user has chosen, by their text. */
-  selected?: string[];
+  selected?: string[] | undefined;
   /** What the user has written instead of choosing, or beside it. */
-  custom_text?: string;
+  custom_text?: string | undefined;
 }
 
 /** List every binding, or get the binding of one channel. */
 export interface BindingsInput {
   /** The chat program. */
-  frontend?: string;
+  frontend?: string | undefined;
   /** The channel in that chat program. */
-  channel_id?: string;
+  channel_id?: string | undefined;
 }
 
 /** Bind a channel of a chat program to a connected agent. */
@@ -323,11 +323,11 @@ export interface DeleteBindingInput {
 /** Get tokens, added up over requests. */
 export interface UsageStatsInput {
   /** Only this agent's requests. */
-  agent_id?: string;
+  agent_id?: string | undefined;
   /** Only requests from this time on (RFC 3339). */
-  since?: string;
+  since?: string | undefined;
   /** Only requests before this time (RFC 3339). */
-  until?: string;
+  until?: string | undefined;
 }
 
 /** A connected agent. Fields that are empty are left out. */
@@ -335,17 +335,17 @@ export interface Agent {
   /** Identifies the connection; names the agent in every call. Another one after a reconnect. */
   id: string;
   /** Short id of the agent's instance, to bind a channel to it. */
-  instance_id?: string;
+  instance_id?: string | undefined;
   /** The agent's name, for people. */
   name: string;
   /** What the agent can do. */
   capabilities: ("chat" | "code" | (string & {}))[];
   /** Workspaces that the agent belongs to, by name. */
-  workspaces?: string[];
+  workspaces?: string[] | undefined;
   /** Absolute path of the agent's working directory, on the agent's machine. */
-  working_dir?: string;
+  working_dir?: string | undefined;
   /** The program behind the agent, such as mux or cli. */
-  backend?: string;
+  backend?: string | undefined;
 }
 
 /** A page of an agent's events, the latest first, and what the agent has cost. */
@@ -362,7 +362,7 @@ export interface AgentHistory {
   /** Whether there are earlier events. */
   has_more: boolean;
   /** The cursor of the next page; left out on the last one. */
-  next_cursor?: string;
+  next_cursor?: string | undefined;
   /** Over all of the agent's requests. */
   usage: UsageTotals;
 }
@@ -383,9 +383,9 @@ export interface HistoryEvent {
    */
   timestamp: string;
   /** The conversation thread; left out where there is none. */
-  thread_id?: string;
+  thread_id?: string | undefined;
   /** The text; left out where there is none. */
-  text?: string;
+  text?: string | undefined;
 }
 
 /** Tokens, added up over requests. */
@@ -448,9 +448,9 @@ export interface ThreadEntry {
   /** The kind of entry. */
   type: "message" | "tool_use" | "tool_result" | (string & {});
   /** Of a tool_use: the tool. Left out otherwise. */
-  tool_name?: string;
+  tool_name?: string | undefined;
   /** Links a tool_use to its tool_result. Left out otherwise. */
-  tool_id?: string;
+  tool_id?: string | undefined;
   /**
    * The time at which it happened.
    * @format date-time
@@ -471,7 +471,7 @@ export interface UsageRecord {
   /** The record's id. */
   id: string;
   /** The message that it belongs to; left out where there is none. */
-  message_id?: string;
+  message_id?: string | undefined;
   /** The request. */
   request_id: string;
   /** The agent's id. */
@@ -537,7 +537,7 @@ export interface Binding {
   /** The agent's lasting identity, which survives reconnects; not the `id` of a connected agent. */
   agent_id: string;
   /** The agent's name; left out while the agent is away. */
-  agent_name?: string;
+  agent_name?: string | undefined;
   /** Whether the agent is connected. */
   agent_online: boolean;
   /** Absolute path of the agent's working directory. */

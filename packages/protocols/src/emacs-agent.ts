@@ -54,9 +54,9 @@ export interface ToolResult {
   /** `rejected`: the user did not allow the call. */
   status: "success" | "error" | "rejected";
   /** What the tool returned. */
-  result?: string;
+  result?: string | undefined;
   /** Why the call failed or was rejected, for the model and the user. */
-  message?: string;
+  message?: string | undefined;
 }
 
 /** A tool has changed a file. */
@@ -82,7 +82,7 @@ export interface AgentStateMessage {
   /** What the agent does now. */
   state: AgentState;
   /** More about the state, for the user. */
-  details?: string;
+  details?: string | undefined;
 }
 
 /** An error occurred. The stream goes on. */
@@ -91,7 +91,7 @@ export interface ErrorMessage {
   /** What went wrong, for the user. */
   message: string;
   /** An error code, in upper case with underscores. */
-  code?: EmacsAgentErrorCode | (string & {});
+  code?: EmacsAgentErrorCode | (string & {}) | undefined;
 }
 
 /** Create a session. */
@@ -105,17 +105,17 @@ export interface CreateSessionInput {
    * The language model's name. The backend chooses one where it is left out.
    * @minLength 1
    */
-  model?: string;
+  model?: string | undefined;
   /** How the session behaves. */
-  config?: SessionConfig;
+  config?: SessionConfig | undefined;
 }
 
 /** How a session behaves. */
 export interface SessionConfig {
   /** Whether read-only tools run without asking. */
-  auto_approve_readonly?: boolean;
+  auto_approve_readonly?: boolean | undefined;
   /** Whether the transcript is saved to disk. */
-  save_transcript?: boolean;
+  save_transcript?: boolean | undefined;
 }
 
 /** Get information about a session. */
@@ -140,7 +140,7 @@ export interface PromptInput {
    */
   text: string;
   /** What the editor shows. */
-  context?: PromptContext;
+  context?: PromptContext | undefined;
 }
 
 /** What the editor shows. */
@@ -149,11 +149,11 @@ export interface PromptContext {
    * Path of the file that has the focus, relative to the project.
    * @minLength 1
    */
-  current_file?: string;
+  current_file?: string | undefined;
   /** Where the cursor is in the current file. */
-  cursor_position?: CursorPosition;
+  cursor_position?: CursorPosition | undefined;
   /** The lines of the current file that the window shows. */
-  visible_region?: VisibleRegion;
+  visible_region?: VisibleRegion | undefined;
 }
 
 /** Where the cursor is. */
@@ -211,7 +211,7 @@ export interface RejectInput {
    */
   tool_call_id: string;
   /** Why the call was rejected, for the model. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** Get a session's transcript as JSON. */
@@ -235,7 +235,7 @@ export interface GetTranscriptOrgInput {
 /** List all transcripts. */
 export interface ListTranscriptsInput {
   /** Only those of the project at this path. */
-  project?: string;
+  project?: string | undefined;
 }
 
 /** Resume a session from its transcript. */
@@ -305,7 +305,7 @@ export interface EndedSession {
    * Absolute path of the saved transcript; absent where none was saved (`save_transcript`).
    * @minLength 1
    */
-  transcript_path?: string;
+  transcript_path?: string | undefined;
 }
 
 /** The agent has begun to work on the prompt. */
@@ -318,7 +318,7 @@ export interface PromptAccepted {
    * When the prompt was accepted, in RFC 3339.
    * @format date-time
    */
-  timestamp?: string;
+  timestamp?: string | undefined;
 }
 
 /** The agent has stopped. */
@@ -377,7 +377,7 @@ export interface Transcript {
    * When the session ended, in RFC 3339; absent while it is active.
    * @format date-time
    */
-  ended_at?: string;
+  ended_at?: string | undefined;
   /** The turns of the conversation, the oldest first. */
   messages: TranscriptMessage[];
   /** The tool calls, the oldest first. */
@@ -413,9 +413,9 @@ export interface TranscriptToolCall {
   /** `rejected`: the user did not allow the call. */
   status: "success" | "error" | "rejected";
   /** What the tool returned. */
-  result?: string;
+  result?: string | undefined;
   /** Why the call failed or was rejected. */
-  message?: string;
+  message?: string | undefined;
   /**
    * When the tool was called, in RFC 3339.
    * @format date-time

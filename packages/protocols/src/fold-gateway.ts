@@ -88,17 +88,17 @@ export interface SendInput {
    */
   content: string;
   /** Identifies the sender, such as an e-mail address. */
-  sender?: string;
+  sender?: string | undefined;
   /**
    * Identifies the conversation; requests with the same id share its context.
    * @minLength 1
    */
-  thread_id?: string;
+  thread_id?: string | undefined;
   /**
    * Identifies the agent to send to. Without it the gateway chooses one.
    * @minLength 1
    */
-  agent_id?: string;
+  agent_id?: string | undefined;
 }
 
 /** A connected agent. */

@@ -14,7 +14,7 @@ export type SessionMessages = SessionMessage[];
 export interface ClientHelloMessage {
   type: "client.hello";
   /** Version of the protocol that the client speaks. */
-  protocol_version?: string;
+  protocol_version?: string | undefined;
   /** The client. */
   client_info: {
     /** The client's name. */
@@ -32,17 +32,17 @@ export interface UserMessage {
   /** What the user has written. */
   message: string;
   /** What the editor has gathered. */
-  context?: MessageContext;
+  context?: MessageContext | undefined;
 }
 
 /** What the editor has gathered. Every part is optional; the backend ignores what it does not know. */
 export interface MessageContext {
   /** The front end that speaks, such as vscode; chooses what the agent knows. vscode where it is left out. */
-  module_id?: string;
+  module_id?: string | undefined;
   /** Whether the agent looks for context in the workspace's index. */
-  include_workspace_rag?: boolean;
+  include_workspace_rag?: boolean | undefined;
   /** Slash command without the slash, such as fix, test, explain, refactor, review, doc, commit. */
-  command?: string;
+  command?: string | undefined;
   /** Current editor. */
   active_editor?: {
     /** Relative to the workspace root. */
@@ -55,50 +55,50 @@ export interface MessageContext {
       start: TextPosition;
       /** Where it ends. */
       end: TextPosition;
-    };
+    } | undefined;
     /** Hash of the decoded text: sha256: and hexadecimal digits. Not of the file's bytes. */
-    content_hash?: string;
-  };
+    content_hash?: string | undefined;
+  } | undefined;
   /** Open editors. */
   open_editors?: {
     /** Relative to the workspace root. */
     file_path: string;
     /** Whether it has unsaved changes. */
-    is_dirty?: boolean;
+    is_dirty?: boolean | undefined;
     /** Whether it is visible. */
-    visible?: boolean;
-  }[];
+    visible?: boolean | undefined;
+  }[] | undefined;
   /** Errors and warnings. The agent reads the first five. */
-  diagnostics?: Diagnostic[];
+  diagnostics?: Diagnostic[] | undefined;
   /** Recent terminal output. */
   terminal_output?: {
     /** The command. */
-    command?: string;
+    command?: string | undefined;
     /** Its exit code. */
-    exit_code?: number;
+    exit_code?: number | undefined;
     /** Its standard output. */
-    stdout?: string;
+    stdout?: string | undefined;
     /** Its standard error. */
-    stderr?: string;
+    stderr?: string | undefined;
     /**
      * When it ended.
      * @format date-time
      */
-    timestamp?: string;
-  };
+    timestamp?: string | undefined;
+  } | undefined;
   /** Git status. */
   git_context?: {
     /** The current branch. */
-    branch?: string;
+    branch?: string | undefined;
     /** Staged files, relative to the workspace root. */
-    staged_files?: string[];
+    staged_files?: string[] | undefined;
     /** Modified files, relative to the workspace root. */
-    modified_files?: string[];
+    modified_files?: string[] | undefined;
     /** The working tree's changes as a unified diff. */
-    diff?: string;
-  };
+    diff?: string | undefined;
+  } | undefined;
   /** `@` mentions. */
-  mentions?: Mention[];
+  mentions?: Mention[] | undefined;
 }
 
 /** A place in a document, as the editor counts. */
@@ -132,9 +132,9 @@ export interface Diagnostic {
    * Character in the line, from 0.
    * @minimum 0
    */
-  character?: number;
+  character?: number | undefined;
   /** The tool that reports it, such as typescript. */
-  source?: string;
+  source?: string | undefined;
 }
 
 /** An `@` mention in the user's message. */
@@ -142,16 +142,16 @@ export interface Mention {
   /** unknown: the extension could not resolve the name. */
   type: "file" | "symbol" | "unknown";
   /** Of a file: relative to the workspace root. */
-  path?: string;
+  path?: string | undefined;
   /** Of a symbol, or of what could not be resolved. */
-  name?: string;
+  name?: string | undefined;
   /** The file of a symbol, relative to the workspace root. */
-  file_path?: string;
+  file_path?: string | undefined;
   /**
    * Line of a symbol, from 0.
    * @minimum 0
    */
-  line?: number;
+  line?: number | undefined;
 }
 
 /** The user's decision about an approval of either kind. */
@@ -167,7 +167,7 @@ export interface ApprovalResponseMessage {
 export interface CancelMessage {
   type: "client.cancel";
   /** Why. */
-  reason?: string;
+  reason?: string | undefined;
 }
 
 /** Handshake, sent at once when the socket is accepted. */
@@ -186,10 +186,10 @@ export interface ServerHelloMessage {
       /** The model's name at its provider. */
       model_name: string;
       /** Such as chat, code_completion, refactor. */
-      capabilities?: string[];
-    };
+      capabilities?: string[] | undefined;
+    } | undefined;
     /** Such as agentic_rag, ace, multi_file_edit. */
-    capabilities?: string[];
+    capabilities?: string[] | undefined;
   };
 }
 
@@ -208,7 +208,7 @@ export interface PlanMessage {
   /** What it will do, in order. */
   steps: string[];
   /** Why; null where it gives no reason. */
-  rationale?: string | null;
+  rationale?: string | null | undefined;
 }
 
 /** A patch of one file. The client applies it or not, and answers nothing. */
@@ -221,9 +221,9 @@ export interface PatchProposedMessage {
   /** Unified diff. */
   diff: string;
   /** SHA-256 of the file that the diff was made for, as bare hexadecimal digits; null for a new file. */
-  base_hash?: string | null;
+  base_hash?: string | null | undefined;
   /** Why; null where the agent gives no reason. */
-  rationale?: string | null;
+  rationale?: string | null | undefined;
 }
 
 /** A tool needs the user's approval. Without an answer for 300 s it counts as refused. */
@@ -236,7 +236,7 @@ export interface ToolApprovalRequestMessage {
   /** The tool's arguments. */
   arguments: Record<string, unknown>;
   /** The question to the user; null where there is none, and the client makes one of the tool and its arguments. */
-  message?: string | null;
+  message?: string | null | undefined;
 }
 
 /** A command or the tests need the user's approval; the backend runs them. Without an answer for 300 s it counts as refused. */
@@ -249,7 +249,7 @@ export interface CommandApprovalRequestMessage {
   /** The tool's arguments. */
   arguments: Record<string, unknown>;
   /** The question to the user; null where there is none, and the client makes one of the tool and its arguments. */
-  message?: string | null;
+  message?: string | null | undefined;
 }
 
 /** The turn is over. */
@@ -263,17 +263,17 @@ export interface FinalMessage {
      * Steps that the agent took.
      * @minimum 0
      */
-    iterations?: number;
+    iterations?: number | undefined;
     /** Whether the turn has succeeded. True also where the agent has stopped at its limit. */
-    success?: boolean;
+    success?: boolean | undefined;
     /**
      * How often the tests ran.
      * @minimum 0
      */
-    test_attempts?: number;
+    test_attempts?: number | undefined;
     /** Whether the agent has stopped at its limit of steps. Left out where it has not. */
-    max_iterations_reached?: boolean;
-  };
+    max_iterations_reached?: boolean | undefined;
+  } | undefined;
 }
 
 /** Something failed. The socket stays open. */
@@ -327,9 +327,9 @@ export interface ToolResultMessage {
   /** The result; which other fields it has depends on the tool. */
   result: {
     /** Whether the tool has succeeded. */
-    success?: boolean;
+    success?: boolean | undefined;
     /** Why not. */
-    error?: string;
+    error?: string | undefined;
     [k: string]: unknown;
   };
 }
@@ -356,19 +356,19 @@ export interface IndexCompleteMessage {
    * Files to index.
    * @minimum 0
    */
-  total_files?: number;
+  total_files?: number | undefined;
   /**
    * Files that are indexed.
    * @minimum 0
    */
-  indexed_files?: number;
+  indexed_files?: number | undefined;
   /**
    * Chunks in the index.
    * @minimum 0
    */
-  total_chunks?: number;
+  total_chunks?: number | undefined;
   /** When the index was last complete; null for never. */
-  last_indexed_at?: null | string;
+  last_indexed_at?: null | string | undefined;
 }
 
 /** Some files could not be indexed. Ends the stream. */
@@ -386,19 +386,19 @@ export interface IndexPartialMessage {
    * Files to index.
    * @minimum 0
    */
-  total_files?: number;
+  total_files?: number | undefined;
   /**
    * Files that are indexed.
    * @minimum 0
    */
-  indexed_files?: number;
+  indexed_files?: number | undefined;
   /**
    * Chunks in the index.
    * @minimum 0
    */
-  total_chunks?: number;
+  total_chunks?: number | undefined;
   /** When the index was last complete; null for never. */
-  last_indexed_at?: null | string;
+  last_indexed_at?: null | string | undefined;
 }
 
 /** The workspace could not be indexed. Ends the stream. */
@@ -416,19 +416,19 @@ export interface IndexFailedMessage {
    * Files to index.
    * @minimum 0
    */
-  total_files?: number;
+  total_files?: number | undefined;
   /**
    * Files that are indexed.
    * @minimum 0
    */
-  indexed_files?: number;
+  indexed_files?: number | undefined;
   /**
    * Chunks in the index.
    * @minimum 0
    */
-  total_chunks?: number;
+  total_chunks?: number | undefined;
   /** When the index was last complete; null for never. */
-  last_indexed_at?: null | string;
+  last_indexed_at?: null | string | undefined;
 }
 
 /** How far the index is. One event every 0.5 s. */
@@ -448,19 +448,19 @@ export interface IndexProgressMessage {
    * Files to index.
    * @minimum 0
    */
-  total_files?: number;
+  total_files?: number | undefined;
   /**
    * Files that are indexed.
    * @minimum 0
    */
-  indexed_files?: number;
+  indexed_files?: number | undefined;
   /**
    * Chunks in the index.
    * @minimum 0
    */
-  total_chunks?: number;
+  total_chunks?: number | undefined;
   /** When the index was last complete; null for never. */
-  last_indexed_at?: null | string;
+  last_indexed_at?: null | string | undefined;
 }
 
 /** The index could not be started, or the workspace is gone. Ends the stream. */
@@ -475,18 +475,18 @@ export interface RegisterWorkspaceInput {
   /** Absolute path on the backend's machine. */
   path: string;
   /** The path's last part where it is left out. */
-  name?: string;
+  name?: string | undefined;
   /**
    * The front end whose index it is, such as vscode.
    * @default vscode
    */
-  module_id?: string;
+  module_id?: string | undefined;
   /** Whether to index it at once, in the background. */
-  auto_index?: boolean;
+  auto_index?: boolean | undefined;
   /** Whether to watch its files once it is indexed. */
-  auto_watch?: boolean;
+  auto_watch?: boolean | undefined;
   /** Whether the watcher polls the files instead of asking the system. */
-  use_polling?: boolean;
+  use_polling?: boolean | undefined;
 }
 
 /** Get a workspace. */
@@ -515,25 +515,25 @@ export interface SetPolicyInput {
    */
   workspace_id: string;
   /** Files that the agent may read. */
-  allowed_read_globs?: string[];
+  allowed_read_globs?: string[] | undefined;
   /** Files that it may write. */
-  allowed_write_globs?: string[];
+  allowed_write_globs?: string[] | undefined;
   /** Files that it may neither read nor write; wins over the other two. */
-  blocked_globs?: string[];
+  blocked_globs?: string[] | undefined;
   /** always: every command asks. prompt: a command asks unless it is allowed. never: no command asks. */
-  command_approval?: "always" | "never" | "prompt";
+  command_approval?: "always" | "never" | "prompt" | undefined;
   /** Commands that run without asking. */
-  allowed_commands?: string[];
+  allowed_commands?: string[] | undefined;
   /** Commands that never run. */
-  blocked_commands?: string[];
+  blocked_commands?: string[] | undefined;
   /** Whether tools may use the network. */
-  network_enabled?: boolean;
+  network_enabled?: boolean | undefined;
   /** Whether small changes need no approval. */
-  auto_approve_simple_changes?: boolean;
+  auto_approve_simple_changes?: boolean | undefined;
   /** Whether tests run without asking. */
-  auto_approve_tests?: boolean;
+  auto_approve_tests?: boolean | undefined;
   /** Tools that run without asking. */
-  auto_approve_tools?: string[];
+  auto_approve_tools?: string[] | undefined;
 }
 
 /** Create a session. The workspace is not looked up. */
@@ -541,27 +541,27 @@ export interface CreateSessionInput {
   /** The workspace. */
   workspace_id: string;
   /** The folder that it stands in. */
-  folder_id?: string;
+  folder_id?: string | undefined;
   /** The configured agent that answers. */
-  agent_id?: string;
+  agent_id?: string | undefined;
   /** Its title. */
-  title?: string;
+  title?: string | undefined;
   /** Such as ollama, vllm, llamacpp. */
-  model_provider?: string;
+  model_provider?: string | undefined;
   /** The model's name at its provider. */
-  model_name?: string;
+  model_name?: string | undefined;
   /** The provider's URL. */
-  model_url?: string;
+  model_url?: string | undefined;
   /**
    * Tokens that fit into the model's context.
    * @minimum 1
    */
-  context_window?: number;
+  context_window?: number | undefined;
   /**
    * Sampling temperature.
    * @minimum 0
    */
-  temperature?: number;
+  temperature?: number | undefined;
 }
 
 /** List the sessions of a workspace, or all of them. */
@@ -570,9 +570,9 @@ export interface ListSessionsInput {
    * Only this workspace's.
    * @minLength 1
    */
-  workspace_id?: string;
+  workspace_id?: string | undefined;
   /** Only this folder's. */
-  folder_id?: string;
+  folder_id?: string | undefined;
 }
 
 /** Get a session. */
@@ -596,9 +596,9 @@ export interface DeleteSessionInput {
 /** List the models of a provider. */
 export interface ListModelsInput {
   /** Such as ollama, vllm, llamacpp. The loaded model's where it is left out. */
-  provider?: string;
+  provider?: string | undefined;
   /** The provider's URL. The loaded model's where it is left out. */
-  url?: string;
+  url?: string | undefined;
 }
 
 /** Index a workspace, and answer when it is done. */
@@ -612,11 +612,11 @@ export interface IndexWorkspaceInput {
    * The front end whose index it is, such as vscode.
    * @default vscode
    */
-  module_id?: string;
+  module_id?: string | undefined;
   /** Whether to watch the workspace's files afterwards. */
-  watch?: boolean;
+  watch?: boolean | undefined;
   /** Whether the watcher polls the files instead of asking the system. */
-  use_polling?: boolean;
+  use_polling?: boolean | undefined;
 }
 
 /** Follow a workspace's index until it is complete, partial or failed. */
@@ -630,13 +630,13 @@ export interface StreamIndexInput {
    * The front end whose index it is.
    * @default vscode
    */
-  module_id?: string;
+  module_id?: string | undefined;
   /** Whether to begin indexing. */
-  auto_start?: boolean;
+  auto_start?: boolean | undefined;
   /** With auto_start: whether to watch the files afterwards. */
-  auto_watch?: boolean;
+  auto_watch?: boolean | undefined;
   /** With auto_watch: whether the watcher polls. */
-  use_polling?: boolean;
+  use_polling?: boolean | undefined;
 }
 
 /** Watch a workspace's files, and index what changes. */
@@ -650,9 +650,9 @@ export interface StartWatchInput {
    * The front end whose index it is, such as vscode.
    * @default vscode
    */
-  module_id?: string;
+  module_id?: string | undefined;
   /** Whether the watcher polls the files instead of asking the system. */
-  use_polling?: boolean;
+  use_polling?: boolean | undefined;
 }
 
 /** Stop watching a workspace's files. */
@@ -681,29 +681,29 @@ export interface UpdateSessionInput {
    */
   session_id: string;
   /** Its title. */
-  title?: string;
+  title?: string | undefined;
   /** The folder that it stands in. */
-  folder_id?: string;
+  folder_id?: string | undefined;
   /** The configured agent that answers. */
-  agent_id?: string;
+  agent_id?: string | undefined;
   /** active or closed. */
-  status?: string;
+  status?: string | undefined;
   /** Such as ollama, vllm, llamacpp. */
-  model_provider?: string;
+  model_provider?: string | undefined;
   /** The model's name at its provider. */
-  model_name?: string;
+  model_name?: string | undefined;
   /** The provider's URL. */
-  model_url?: string;
+  model_url?: string | undefined;
   /**
    * Tokens that fit into the model's context.
    * @minimum 1
    */
-  context_window?: number;
+  context_window?: number | undefined;
   /**
    * Sampling temperature.
    * @minimum 0
    */
-  temperature?: number;
+  temperature?: number | undefined;
 }
 
 /** Get a session's history, the earliest message first. */
@@ -728,13 +728,13 @@ export interface SwitchModelInput {
    * @default 8192
    * @minimum 1
    */
-  context_window?: number;
+  context_window?: number | undefined;
   /**
    * Sampling temperature.
    * @default 0.7
    * @minimum 0
    */
-  temperature?: number;
+  temperature?: number | undefined;
 }
 
 /** The conversation of a session. */
@@ -745,7 +745,7 @@ export interface StreamInput {
    */
   session_id: string;
   /** The bearer token, from a browser. */
-  token?: string;
+  token?: string | undefined;
 }
 
 /** The backend is up. */
@@ -753,9 +753,9 @@ export interface Health {
   /** Always healthy. */
   status: "healthy";
   /** The backend's version. */
-  version?: string;
+  version?: string | undefined;
   /** Version of the protocol that it speaks. */
-  protocol_version?: string;
+  protocol_version?: string | undefined;
 }
 
 /** A registered workspace. */
@@ -772,7 +772,7 @@ export interface Workspace {
    */
   created_at: string;
   /** When the index was last complete; null for never. */
-  last_indexed_at?: null | string;
+  last_indexed_at?: null | string | undefined;
   /** partial: some files could not be indexed. */
   index_status: "pending" | "indexing" | "complete" | "partial" | "failed" | (string & {});
   /**
@@ -780,22 +780,22 @@ export interface Workspace {
    * @minimum 0
    * @maximum 1
    */
-  index_progress?: number;
+  index_progress?: number | undefined;
   /**
    * Files to index.
    * @minimum 0
    */
-  total_files?: number;
+  total_files?: number | undefined;
   /**
    * Files that are indexed.
    * @minimum 0
    */
-  indexed_files?: number;
+  indexed_files?: number | undefined;
   /**
    * Chunks in the index.
    * @minimum 0
    */
-  total_chunks?: number;
+  total_chunks?: number | undefined;
 }
 
 /** What the agent may do in a workspace, and what needs approval. */
@@ -829,27 +829,27 @@ export interface SessionInfo {
   /** The workspace. */
   workspace_id: string;
   /** The folder that it stands in; null for none. */
-  folder_id?: string | null;
+  folder_id?: string | null | undefined;
   /** The configured agent that answers; null for the default one. */
-  agent_id?: string | null;
+  agent_id?: string | null | undefined;
   /** Its title: at first the first line of the user's first message, cut to 80 characters; null before. */
-  title?: string | null;
+  title?: string | null | undefined;
   /** Such as ollama, vllm, llamacpp. */
   model_provider: string;
   /** The model's name at its provider. */
   model_name: string;
   /** The provider's URL; null for the default one. */
-  model_url?: string | null;
+  model_url?: string | null | undefined;
   /**
    * Tokens that fit into the model's context.
    * @minimum 1
    */
-  context_window?: number;
+  context_window?: number | undefined;
   /**
    * Sampling temperature.
    * @minimum 0
    */
-  temperature?: number;
+  temperature?: number | undefined;
   /**
    * When it was created.
    * @format date-time
@@ -880,7 +880,7 @@ export interface Model {
   /** The provider's URL. */
   url: string;
   /** A name for people; null or left out where there is none. */
-  display_name?: string | null;
+  display_name?: string | null | undefined;
 }
 
 /** The model that is loaded. */
@@ -920,13 +920,13 @@ export interface IndexedWorkspace {
 /** Whether a workspace's files are watched. */
 export interface WatchState {
   /** True where the watcher was started or stopped. */
-  success?: boolean;
+  success?: boolean | undefined;
   /** Whether the watcher runs. */
   running: boolean;
   /** After a stop: whether there was a watcher. */
-  stopped?: boolean;
+  stopped?: boolean | undefined;
   /** In a status: the front end whose index it keeps; null without a watcher. */
-  module_id?: string | null;
+  module_id?: string | null | undefined;
 }
 
 /** One message of a session's history. */
@@ -941,7 +941,7 @@ export interface SessionMessage {
    */
   created_at: string;
   /** Of an answer: the metadata of assistant.message_final; null otherwise. */
-  metadata?: Record<string, unknown> | null;
+  metadata?: Record<string, unknown> | null | undefined;
 }
 
 /** Whether a model is loaded. */
@@ -957,7 +957,7 @@ export interface SwitchedModel {
   /** Always true. */
   success: true;
   /** The model before, as provider:name; null for none. */
-  old_model?: string | null;
+  old_model?: string | null | undefined;
   /** The model now, as provider:name. */
   new_model: string;
   /** A sentence for people. */
@@ -979,11 +979,11 @@ export interface FaultBody {
   /** A sentence, or for a body or parameter that breaks its schema (422) what is wrong with it. */
   detail: string | {
     /** Where: body, query or path, and then names and indexes. */
-    loc?: (string | number)[];
+    loc?: (string | number)[] | undefined;
     /** What is wrong. */
     msg: string;
     /** Which rule is broken. */
-    type?: string;
+    type?: string | undefined;
   }[];
 }
 

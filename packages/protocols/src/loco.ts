@@ -40,27 +40,27 @@ export interface UserMessage {
    */
   message: string;
   /** What the editor gathered. */
-  context?: MessageContext;
+  context?: MessageContext | undefined;
 }
 
 /** What the editor gathered. Every part may be left out. */
 export interface MessageContext {
   /** The editor that has the focus. */
-  active_editor?: ActiveEditor;
+  active_editor?: ActiveEditor | undefined;
   /** All open editors. */
-  open_editors?: OpenEditor[];
+  open_editors?: OpenEditor[] | undefined;
   /** Errors and warnings. */
-  diagnostics?: Diagnostic[];
+  diagnostics?: Diagnostic[] | undefined;
   /** The latest command in the terminal, and what it wrote. */
-  terminal_output?: TerminalOutput;
+  terminal_output?: TerminalOutput | undefined;
   /** The state of the working tree. */
-  git_context?: GitContext;
+  git_context?: GitContext | undefined;
   /** What the user mentioned with `@`. Gathered files are `related_files`. */
-  mentions?: Mention[];
+  mentions?: Mention[] | undefined;
   /** Files that were gathered for a slash command. */
-  related_files?: RelatedFile[];
+  related_files?: RelatedFile[] | undefined;
   /** The slash command, if one was used. */
-  command?: "/fix" | "/test" | "/explain" | "/refactor" | (string & {});
+  command?: "/fix" | "/test" | "/explain" | "/refactor" | (string & {}) | undefined;
 }
 
 /** The editor that has the focus. */
@@ -73,14 +73,14 @@ export interface ActiveEditor {
   /** The editor's id of the language, such as `typescript`. */
   language: string;
   /** What is selected. */
-  selection?: TextRange;
+  selection?: TextRange | undefined;
   /** The lines that the editor shows. */
-  visible_range?: LineRange;
+  visible_range?: LineRange | undefined;
   /**
    * `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits.
    * @pattern ^sha256:[0-9a-f]+$
    */
-  content_hash?: string;
+  content_hash?: string | undefined;
 }
 
 /** What is selected. */
@@ -127,9 +127,9 @@ export interface OpenEditor {
    */
   file_path: string;
   /** Whether the file has changes that are not saved. */
-  is_dirty?: boolean;
+  is_dirty?: boolean | undefined;
   /** Whether the editor can be seen. */
-  visible?: boolean;
+  visible?: boolean | undefined;
 }
 
 /** An error or a warning of the editor. */
@@ -152,9 +152,9 @@ export interface Diagnostic {
    * Place in the line in UTF-16 code units, 0-based.
    * @minimum 0
    */
-  character?: number;
+  character?: number | undefined;
   /** The program that found it, such as `typescript`. */
-  source?: string;
+  source?: string | undefined;
 }
 
 /** The latest command in the terminal, and what it wrote. */
@@ -163,32 +163,32 @@ export interface TerminalOutput {
    * The command.
    * @minLength 1
    */
-  command?: string;
+  command?: string | undefined;
   /** The command's exit code; 0 is success. */
-  exit_code?: number;
+  exit_code?: number | undefined;
   /** What the command wrote to its standard output. */
-  stdout?: string;
+  stdout?: string | undefined;
   /** What the command wrote to its standard error. */
-  stderr?: string;
+  stderr?: string | undefined;
   /**
    * When the command ended, in RFC 3339.
    * @format date-time
    */
-  timestamp?: string;
+  timestamp?: string | undefined;
 }
 
 /** The state of the working tree. */
 export interface GitContext {
   /** The current branch. */
-  branch?: string;
+  branch?: string | undefined;
   /** Paths of the staged files, relative to the workspace's root. */
-  staged_files?: string[];
+  staged_files?: string[] | undefined;
   /** Paths of the modified files, relative to the workspace's root. */
-  modified_files?: string[];
+  modified_files?: string[] | undefined;
   /** The latest commits, the newest first. */
-  recent_commits?: Commit[];
+  recent_commits?: Commit[] | undefined;
   /** The changes of the working tree as a unified diff. */
-  diff?: string;
+  diff?: string | undefined;
 }
 
 /** A commit. */
@@ -201,12 +201,12 @@ export interface Commit {
   /** The commit's message. */
   message: string;
   /** The author's name. */
-  author?: string;
+  author?: string | undefined;
   /**
    * When it was committed, in RFC 3339.
    * @format date-time
    */
-  timestamp?: string;
+  timestamp?: string | undefined;
 }
 
 /** A file that the user mentioned. */
@@ -231,12 +231,12 @@ export interface SymbolMention {
    * Path of the file that defines the symbol, relative to the workspace's root.
    * @minLength 1
    */
-  file_path?: string;
+  file_path?: string | undefined;
   /**
    * Line of the definition, 0-based.
    * @minimum 0
    */
-  line?: number;
+  line?: number | undefined;
 }
 
 /** A file that the editor gathered for a slash command. The user has not mentioned it. */
@@ -273,7 +273,7 @@ export interface ApprovalResponseMessage {
    * Path of the file, relative to the workspace's root. Required where `scope` is `file` or `hunk`.
    * @minLength 1
    */
-  file_path?: string;
+  file_path?: string | undefined;
 }
 
 /** The result of applying a patch. */
@@ -292,12 +292,12 @@ export interface PatchApplyResultMessage {
   /** Whether the patch was applied. */
   success: boolean;
   /** Why the patch was not applied; `null` or left out where it was. */
-  error?: null | PatchError;
+  error?: null | PatchError | undefined;
   /**
    * Of the file after the patch: `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits.
    * @pattern ^sha256:[0-9a-f]+$
    */
-  applied_hash?: string;
+  applied_hash?: string | undefined;
 }
 
 /** Why a patch was not applied. */
@@ -338,7 +338,7 @@ export interface CommandResultMessage {
 export interface CancelMessage {
   type: "client.cancel";
   /** Why it is cancelled. */
-  reason?: "user_cancelled" | (string & {});
+  reason?: "user_cancelled" | (string & {}) | undefined;
 }
 
 /** Files were created, modified or deleted. The server indexes them without a full rebuild. */
@@ -361,12 +361,12 @@ export interface FileChange {
    * `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits. A deleted file needs none.
    * @pattern ^sha256:[0-9a-f]+$
    */
-  content_hash?: string;
+  content_hash?: string | undefined;
   /**
    * When the file changed, in RFC 3339.
    * @format date-time
    */
-  timestamp?: string;
+  timestamp?: string | undefined;
 }
 
 /** The server's handshake. */
@@ -381,9 +381,9 @@ export interface ServerInfo {
   /** The server's version, such as `0.1.0`. */
   version: string;
   /** The model that answers. */
-  model?: Model;
+  model?: Model | undefined;
   /** What the server can do. */
-  capabilities?: ("agentic_rag" | "ace" | "multi_file_edit" | (string & {}))[];
+  capabilities?: ("agentic_rag" | "ace" | "multi_file_edit" | (string & {}))[] | undefined;
 }
 
 /** A model that answers. */
@@ -399,7 +399,7 @@ export interface Model {
    */
   model_name: string;
   /** What the model can do. */
-  capabilities?: ("chat" | "code_completion" | "refactor" | (string & {}))[];
+  capabilities?: ("chat" | "code_completion" | "refactor" | (string & {}))[] | undefined;
 }
 
 /** What the agent is about to do. */
@@ -457,7 +457,7 @@ export interface ToolExecuteMessage {
   /** How far the tool is. */
   status: "started" | "completed" | "failed";
   /** What the tool returned, once it has ended. */
-  result?: Record<string, unknown>;
+  result?: Record<string, unknown> | undefined;
 }
 
 /** A change of one file: a minimal, stable unified diff (git-style, UTF-8). */
@@ -541,11 +541,11 @@ export interface CommandApprovalRequestMessage {
    */
   command: string;
   /** Absolute path of the directory to run it in. */
-  working_directory?: string;
+  working_directory?: string | undefined;
   /** Variables to set for the command, by name. */
   environment?: {
     [k: string]: string;
-  };
+  } | undefined;
   /** Whether the user must be asked. `false` where the policy allows the command. */
   requires_approval: boolean;
   /** Why the agent wants to run it, for the user. */
@@ -558,7 +558,7 @@ export interface TokenMessage {
   /** Text to append to the answer. */
   token: string;
   /** All text so far. A server sends it only if asked to, because it repeats the whole answer in every message. */
-  cumulative_text?: string;
+  cumulative_text?: string | undefined;
 }
 
 /** The whole answer, authoritative over the tokens. */
@@ -567,7 +567,7 @@ export interface FinalMessage {
   /** The complete text of the answer. */
   message: string;
   /** Figures about the answer. */
-  metadata?: AnswerMetadata;
+  metadata?: AnswerMetadata | undefined;
 }
 
 /** Figures about the answer. */
@@ -576,16 +576,16 @@ export interface AnswerMetadata {
    * How many tokens the model read and wrote.
    * @minimum 0
    */
-  tokens_used?: number;
+  tokens_used?: number | undefined;
   /**
    * How many files were changed.
    * @minimum 0
    */
-  files_modified?: number;
+  files_modified?: number | undefined;
   /** The names of the tools that ran. */
-  tools_used?: string[];
+  tools_used?: string[] | undefined;
   /** Whether the agent did what was asked. */
-  success?: boolean;
+  success?: boolean | undefined;
 }
 
 /** Something failed. The socket stays open. */
@@ -607,7 +607,7 @@ export interface ErrorDetail {
   /** More about the error, as its code needs it. */
   details: Record<string, unknown>;
   /** Whether the session can go on. */
-  recoverable?: boolean;
+  recoverable?: boolean | undefined;
 }
 
 /** The state of the session has changed. */
@@ -629,12 +629,12 @@ export interface SessionState {
    * The step of the plan that the agent works on, 1-based; 0 before the first.
    * @minimum 0
    */
-  current_step?: number;
+  current_step?: number | undefined;
   /**
    * How many steps the plan has.
    * @minimum 0
    */
-  total_steps?: number;
+  total_steps?: number | undefined;
 }
 
 /** Register a workspace, or return the one at this path. */
@@ -645,7 +645,7 @@ export interface RegisterWorkspaceInput {
    */
   path: string;
   /** The workspace's name, for the user. The path's last part where it is left out. */
-  name?: string;
+  name?: string | undefined;
 }
 
 /** Get a workspace. */
@@ -677,39 +677,39 @@ export interface SetPolicyInput {
    * `local_terminal`: the client runs commands in the user's terminal. `server_runner`: the server runs them in a controlled environment and streams the output.
    * @default local_terminal
    */
-  command_execution_mode?: "local_terminal" | "server_runner";
+  command_execution_mode?: "local_terminal" | "server_runner" | undefined;
   /**
    * How long one command of the `server_runner` may run, in milliseconds.
    * @default 60000
    * @minimum 1
    */
-  time_limit_ms?: number;
+  time_limit_ms?: number | undefined;
   /**
    * How much one command of the `server_runner` may write to stdout and stderr together, in bytes of UTF-8.
    * @default 1000000
    * @minimum 1
    */
-  output_limit_bytes?: number;
+  output_limit_bytes?: number | undefined;
   /**
    * `always`: every command asks. `prompt`: a command asks unless it is in `allowed_commands`. `never`: no command asks.
    * @default prompt
    */
-  command_approval?: "always" | "prompt" | "never";
+  command_approval?: "always" | "prompt" | "never" | undefined;
   /**
    * Leading words of commands that run without asking, such as "npm test". A tool in `tools_requiring_approval` asks all the same.
    * @default []
    */
-  allowed_commands?: string[];
+  allowed_commands?: string[] | undefined;
   /**
    * Sequences of words that no command may contain, such as "rm -rf".
    * @default []
    */
-  blocked_commands?: string[];
+  blocked_commands?: string[] | undefined;
   /**
    * The names of tools that ask before they run.
    * @default ["write_file","execute_command","delete_file"]
    */
-  tools_requiring_approval?: ("write_file" | "execute_command" | "delete_file" | (string & {}))[];
+  tools_requiring_approval?: ("write_file" | "execute_command" | "delete_file" | (string & {}))[] | undefined;
 }
 
 /** Drop a workspace's index and build it anew, in the background. */
@@ -758,22 +758,22 @@ export interface CreateSessionInput {
    */
   workspace_id: string;
   /** The session's title, for the user. */
-  title?: string;
+  title?: string | undefined;
   /**
    * The model's provider, such as `ollama`. The current model's where it is left out.
    * @minLength 1
    */
-  model_provider?: string;
+  model_provider?: string | undefined;
   /**
    * The model's name. The current model's where it is left out.
    * @minLength 1
    */
-  model_name?: string;
+  model_name?: string | undefined;
   /**
    * The model's context window, in tokens.
    * @minimum 1
    */
-  context_window?: number;
+  context_window?: number | undefined;
 }
 
 /** List the sessions of a workspace, or all of them. */
@@ -782,7 +782,7 @@ export interface ListSessionsInput {
    * Only sessions of this workspace.
    * @minLength 1
    */
-  workspace_id?: string;
+  workspace_id?: string | undefined;
 }
 
 /** Get a session. */
@@ -816,17 +816,17 @@ export interface SetCurrentModelInput {
    */
   model_name: string;
   /** Where the provider listens. */
-  url?: string;
+  url?: string | undefined;
   /**
    * The model's context window, in tokens.
    * @minimum 1
    */
-  context_window?: number;
+  context_window?: number | undefined;
   /**
    * The sampling temperature; 0 is the most predictable.
    * @minimum 0
    */
-  temperature?: number;
+  temperature?: number | undefined;
 }
 
 /** The conversation of a session. */
@@ -843,7 +843,7 @@ export interface Health {
   /** `degraded`: the server answers, but not everything works, such as retrieval or the model. */
   status: "healthy" | "degraded";
   /** The server's version, such as `0.1.0`. */
-  version?: string;
+  version?: string | undefined;
 }
 
 /** A registered workspace. */
@@ -866,30 +866,30 @@ export interface Workspace {
    */
   created_at: string;
   /** When the index was last complete, in RFC 3339; `null` where it never was. */
-  last_indexed_at?: null | string;
+  last_indexed_at?: null | string | undefined;
   /** How far the index is. */
-  index_status?: IndexState;
+  index_status?: IndexState | undefined;
   /**
    * How far the index is, from 0 to 1.
    * @minimum 0
    * @maximum 1
    */
-  index_progress?: number;
+  index_progress?: number | undefined;
   /**
    * How many files the workspace has.
    * @minimum 0
    */
-  total_files?: number;
+  total_files?: number | undefined;
   /**
    * How many files are indexed.
    * @minimum 0
    */
-  indexed_files?: number;
+  indexed_files?: number | undefined;
   /**
    * How many pieces of text the index has.
    * @minimum 0
    */
-  total_chunks?: number;
+  total_chunks?: number | undefined;
 }
 
 /** What may run in a workspace, where, within which limits, and what needs approval. The server must respect it. */
@@ -898,39 +898,39 @@ export interface WorkspacePolicy {
    * `local_terminal`: the client runs commands in the user's terminal. `server_runner`: the server runs them in a controlled environment and streams the output.
    * @default local_terminal
    */
-  command_execution_mode?: "local_terminal" | "server_runner";
+  command_execution_mode?: "local_terminal" | "server_runner" | undefined;
   /**
    * How long one command of the `server_runner` may run, in milliseconds.
    * @default 60000
    * @minimum 1
    */
-  time_limit_ms?: number;
+  time_limit_ms?: number | undefined;
   /**
    * How much one command of the `server_runner` may write to stdout and stderr together, in bytes of UTF-8.
    * @default 1000000
    * @minimum 1
    */
-  output_limit_bytes?: number;
+  output_limit_bytes?: number | undefined;
   /**
    * `always`: every command asks. `prompt`: a command asks unless it is in `allowed_commands`. `never`: no command asks.
    * @default prompt
    */
-  command_approval?: "always" | "prompt" | "never";
+  command_approval?: "always" | "prompt" | "never" | undefined;
   /**
    * Leading words of commands that run without asking, such as "npm test". A tool in `tools_requiring_approval` asks all the same.
    * @default []
    */
-  allowed_commands?: string[];
+  allowed_commands?: string[] | undefined;
   /**
    * Sequences of words that no command may contain, such as "rm -rf".
    * @default []
    */
-  blocked_commands?: string[];
+  blocked_commands?: string[] | undefined;
   /**
    * The names of tools that ask before they run.
    * @default ["write_file","execute_command","delete_file"]
    */
-  tools_requiring_approval?: ("write_file" | "execute_command" | "delete_file" | (string & {}))[];
+  tools_requiring_approval?: ("write_file" | "execute_command" | "delete_file" | (string & {}))[] | undefined;
 }
 
 /** The state of a workspace's index. */
@@ -942,24 +942,24 @@ export interface IndexStatus {
    * @minimum 0
    * @maximum 1
    */
-  index_progress?: number;
+  index_progress?: number | undefined;
   /**
    * How many files the workspace has.
    * @minimum 0
    */
-  total_files?: number;
+  total_files?: number | undefined;
   /**
    * How many files are indexed.
    * @minimum 0
    */
-  indexed_files?: number;
+  indexed_files?: number | undefined;
   /**
    * How many pieces of text the index has.
    * @minimum 0
    */
-  total_chunks?: number;
+  total_chunks?: number | undefined;
   /** When the index was last complete, in RFC 3339; `null` where it never was. */
-  last_indexed_at?: null | string;
+  last_indexed_at?: null | string | undefined;
 }
 
 /** A session. */
@@ -975,22 +975,22 @@ export interface SessionInfo {
    */
   workspace_id: string;
   /** The session's title, for the user; `null` where it has none. */
-  title?: string | null;
+  title?: string | null | undefined;
   /**
    * The model's provider, such as `ollama`.
    * @minLength 1
    */
-  model_provider?: string;
+  model_provider?: string | undefined;
   /**
    * The model's name at its provider.
    * @minLength 1
    */
-  model_name?: string;
+  model_name?: string | undefined;
   /**
    * The model's context window, in tokens.
    * @minimum 1
    */
-  context_window?: number;
+  context_window?: number | undefined;
   /**
    * When the session was created, in RFC 3339.
    * @format date-time
@@ -1019,17 +1019,17 @@ export interface ModelConfiguration {
    */
   model_name: string;
   /** Where the provider listens. */
-  url?: string;
+  url?: string | undefined;
   /**
    * The model's context window, in tokens.
    * @minimum 1
    */
-  context_window?: number;
+  context_window?: number | undefined;
   /**
    * The sampling temperature; 0 is the most predictable.
    * @minimum 0
    */
-  temperature?: number;
+  temperature?: number | undefined;
 }
 
 /** The body of an HTTP refusal. */

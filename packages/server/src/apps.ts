@@ -6,9 +6,9 @@ import type { App } from "./serve.js";
 export interface Placed {
   readonly app: App;
   /** The path prefix of the app, such as "/v1". The app itself does not see it. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** Selects requests by more than their path. The first app that matches answers. An error counts as false, and is printed. */
-  readonly when?: (request: Request) => boolean;
+  readonly when?: ((request: Request) => boolean) | undefined;
 }
 
 /** One app, or several at one address, told apart by their paths and by `when`. */

@@ -26,7 +26,7 @@ interface BunSocket {
 }
 
 interface Opened extends Handshake {
-  port?: RuntimePort;
+  port?: RuntimePort | undefined;
 }
 
 interface BunServer {

@@ -54,6 +54,9 @@ export interface Limits {
   readonly queryWithin: number;
 }
 
+/** The limits as options: each may be left out, or undefined. */
+export type LimitOptions = { readonly [Name in keyof Limits]?: Limits[Name] | undefined };
+
 const KI = 1024;
 const MI = 1024 * 1024;
 
@@ -110,7 +113,7 @@ export const LISTEN_LIMITS = {
 export const LOG_LIMITS = { maxSize: 4 * MI, maxTotal: 256 * MI } as const;
 
 /** Takes the limits out of the options; throws `TypeError` for one that is not a number of at least 0. */
-export function resolveLimits(options: Partial<Limits>): Limits {
+export function resolveLimits(options: LimitOptions): Limits {
   const names = Object.keys(LIMITS) as (keyof Limits)[];
   assertLimits(options, ...names);
   return Object.fromEntries(names.map((name) => [name, options[name] ?? LIMITS[name]])) as unknown as Limits;

@@ -10,19 +10,19 @@ export interface ListenBase {
    *
    * @default the port of the first app's contract, such as 9420 of emacs-agent, where its clients connect
    */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** The address to bind. Any but a loopback address needs `authenticate` in every app. @default "127.0.0.1" */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** Lets anybody on the network run your agent: binds beyond loopback without `authenticate`. */
-  readonly dangerouslyAllowEverybody?: boolean;
+  readonly dangerouslyAllowEverybody?: boolean | undefined;
   /** Milliseconds that `close` waits for running answers. @default 5 s */
-  readonly closeAfter?: number;
+  readonly closeAfter?: number | undefined;
 }
 
 /** Options of `listen` in runtimes that take certificates as text. */
 export interface PemListenOptions extends ListenBase {
   /** Certificate and key in PEM, for https and wss. */
-  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
 }
 
 /** An address that is served. */

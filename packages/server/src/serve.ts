@@ -85,7 +85,7 @@ export interface App {
  */
 export function serve<H>(
   contract: ContractValue<unknown, H>,
-  handlers: Partial<H>,
+  handlers: { readonly [Name in keyof H]?: H[Name] | undefined },
   options: ServeOptions & { readonly partial: true },
 ): App;
 export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, options?: ServeOptions): App;

@@ -10,15 +10,15 @@ export interface RedisLogOptions {
   /** An ioredis `Redis` or `Cluster`. It is never closed. Further connections are made from it to subscribe. */
   readonly redis: RedisClient;
   /** Prefix of every key and channel. @default "parlance:" */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** Entries kept of a stream, give or take one Redis node (100). @default 30000 */
-  readonly maxLength?: number;
+  readonly maxLength?: number | undefined;
   /** Milliseconds of silence after which a writer counts as dead, and its stream as closed. @default 10000 */
-  readonly lease?: number;
+  readonly lease?: number | undefined;
   /** Milliseconds that a stream outlives its writer. @default 300000 */
-  readonly keep?: number;
+  readonly keep?: number | undefined;
   /** Milliseconds for an answer of Redis. @default 5000 */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
 }
 
 /** Counts of a log. Once all streams are closed or dropped all but `connections` are zero; after `stop()` all are. */

@@ -8,9 +8,9 @@ export interface RedisPubSubOptions {
   /** An ioredis `Redis` or `Cluster`. It is never closed. Further connections are made from it to subscribe. */
   readonly redis: RedisClient;
   /** Prefix of every channel. @default "parlance:" */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** Milliseconds for an answer of Redis. @default 5000 */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
 }
 
 /** Counts of a pub/sub. At rest all but `connections` are zero; after `stop()` all are. */

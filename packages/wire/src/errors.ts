@@ -38,14 +38,14 @@ export function assertLimits(options: object, ...names: readonly string[]): void
 
 export interface RefusalDetails {
   /** HTTP status; on a stream or channel, the status that the protocol's code stands for, where it has one. */
-  readonly status?: number;
+  readonly status?: number | undefined;
   /** The protocol's own error code, where it has codes. */
-  readonly code?: string;
-  readonly details?: Json;
+  readonly code?: string | undefined;
+  readonly details?: Json | undefined;
   /** The value of the protocol's `recoverable`. */
-  readonly recoverable?: boolean;
+  readonly recoverable?: boolean | undefined;
   /** Seconds after which the peer may be asked again (`Retry-After`, RFC 9110 section 10.2.3). */
-  readonly retryAfter?: number;
+  readonly retryAfter?: number | undefined;
   /** The answer had no body. With 400 it may come from an HTTP parser, after a request was cut in transit. */
   readonly bare?: boolean | undefined;
 }
@@ -118,8 +118,8 @@ export interface ViolationDetails {
   /** The side that broke the contract. */
   readonly side: Side;
   /** The message, operation or channel it is about. */
-  readonly subject?: string;
-  readonly flaws?: readonly Flaw[];
+  readonly subject?: string | undefined;
+  readonly flaws?: readonly Flaw[] | undefined;
   readonly cause?: unknown;
 }
 
@@ -146,8 +146,8 @@ export type DisconnectedCode = "unreachable" | "timeout" | "ended_early" | "clos
 export interface DisconnectedDetails {
   readonly code: DisconnectedCode;
   readonly retryable: boolean;
-  readonly missing?: Gap;
-  readonly unconfirmed?: readonly AnyMessage[];
+  readonly missing?: Gap | undefined;
+  readonly unconfirmed?: readonly AnyMessage[] | undefined;
   readonly cause?: unknown;
 }
 

@@ -2,7 +2,7 @@ import type { Disconnected } from "@parlance/wire";
 import { formatCursor, parseCursor, parseGap, parseResumable } from "@parlance/wire/resume";
 import { RESUME } from "@parlance/wire/resume-key";
 import type { Lifetime } from "../lifetime.js";
-import type { ConnectOptions } from "../options.js";
+import { type ConnectOptions, IDLE_TIMEOUT, RECONNECT_FOR } from "../options.js";
 import { gap, judge, rejoining } from "../rejoin.js";
 import { discard } from "../request.js";
 
@@ -79,7 +79,11 @@ export function resuming({ what, connection, life, join, fail }: ResumingOptions
         const judged = judge(response, lost);
         return typeof judged === "number" ? judged : { response, request };
       };
-      return rejoins.run(lost, grace, attempt, retry, known ? undefined : MAYBE_RECEIVED * 1000);
+      const { reconnectFor = RECONNECT_FOR, idleTimeout = IDLE_TIMEOUT } = connection;
+      // A proxy that gathers bytes looks like a dead network. Without resume, a silent stream would be waited for as long as this.
+      const silent = idleTimeout ? idleTimeout - beat * 1000 * BEATS : Number.POSITIVE_INFINITY;
+      const patience = lost.code === "idle" ? Math.max(reconnectFor, silent) : reconnectFor;
+      return rejoins.run(lost, grace, attempt, retry, known ? patience : MAYBE_RECEIVED * 1000);
     },
   };
 }

@@ -27,15 +27,15 @@ export interface ProxyOptions {
   readonly target: string;
   readonly recorder: Recorder;
   /** @default 0: any free one */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** @default "127.0.0.1" */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** Milliseconds to wait for the server's connection and for a handshake. @default 30,000 */
-  readonly connectWithin?: number;
+  readonly connectWithin?: number | undefined;
   /** Milliseconds that open connections get when the proxy closes. @default 1000 */
-  readonly closeWithin?: number;
+  readonly closeWithin?: number | undefined;
   /** Called for each connection, for a tool that disturbs it. */
-  readonly onConnection?: (connected: Connected) => void;
+  readonly onConnection?: ((connected: Connected) => void) | undefined;
 }
 
 /** A connection through the proxy. */

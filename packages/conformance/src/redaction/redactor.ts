@@ -31,12 +31,14 @@ export interface RedactOptions {
    * The contract, for its API key's header and the properties and parameters marked with `x-secret`. The values of its session and of the
    * keys of its exchanges are ids, which stay.
    */
-  readonly contract?: Pick<Contract, "auth" | "secrets"> &
-    Partial<Pick<Contract, "operations" | "channels" | "session" | "exchanges">>;
+  readonly contract?:
+    | (Pick<Contract, "auth" | "secrets"> &
+        Partial<Pick<Contract, "operations" | "channels" | "session" | "exchanges">>)
+    | undefined;
   /** Replaced wherever they match, in any text. */
-  readonly patterns?: readonly RegExp[];
+  readonly patterns?: readonly RegExp[] | undefined;
   /** Replaced wherever they are, in any text and in its encodings. Each has 8 characters or more. */
-  readonly secrets?: readonly string[];
+  readonly secrets?: readonly string[] | undefined;
 }
 
 /** The most headers that are kept as harmless. */

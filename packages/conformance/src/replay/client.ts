@@ -11,11 +11,11 @@ import { nameOf, type Take, type Tape } from "./tape.js";
 
 export interface ReplayClientOptions extends ReplayOptions {
   /** The server's URL. @default "http://localhost" */
-  readonly baseUrl?: string;
+  readonly baseUrl?: string | undefined;
   /** Replace the recorded ones, such as a redacted token. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly fetch: (request: Request) => Promise<Response>;
-  readonly webSocket?: OpenSocket;
+  readonly webSocket?: OpenSocket | undefined;
 }
 
 /** What the connection sets itself. */

@@ -18,7 +18,7 @@ export interface ServerLine {
   readonly case: string;
   readonly script: readonly unknown[];
   /** The only token to let in. */
-  readonly token?: string;
+  readonly token?: string | undefined;
 }
 
 export interface ClientPeer {
@@ -32,7 +32,7 @@ export interface ClientPeer {
 export interface ClientLine extends ClientCall {
   readonly case: string;
   readonly url: string;
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** The body of an upload, in base64. */
-  readonly bytes?: string;
+  readonly bytes?: string | undefined;
 }

@@ -4,7 +4,7 @@ import type { Case, Level } from "./case.js";
 export interface Listed {
   readonly pattern: string;
   /** The text after `#` on its line. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** Reads a list: one pattern a line, and a reason after `#`. */

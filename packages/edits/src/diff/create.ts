@@ -6,15 +6,15 @@ import { endsInNewline, lineAt, readSource, type Source } from "./source.js";
 
 export interface CreateOptions extends DiffOptions {
   /** Path of the file, before and after. Default "file". */
-  path?: string;
+  path?: string | undefined;
   /**
    * If the paths differ, the file is renamed. Null before means created, null after means deleted; the text on that side
    * then counts as empty.
    */
-  oldPath?: string | null;
-  newPath?: string | null;
+  oldPath?: string | null | undefined;
+  newPath?: string | null | undefined;
   /** Number of unchanged lines around a change. Default 3. */
-  context?: number;
+  context?: number | undefined;
 }
 
 /**

@@ -17,12 +17,12 @@ export interface DiffOptions {
    * Number of steps to search for a shortest path before a longer one is accepted. Time grows with its square.
    * Default: the square root of the number of lines, at least 256, as in git. Infinity: always minimal.
    */
-  cost?: number;
+  cost?: number | undefined;
 }
 
 export interface LineDiffOptions extends DiffOptions {
   /** Choose among equal places of a change by blank lines and indentation (default), or keep it as low as possible. */
-  readable?: boolean;
+  readable?: boolean | undefined;
 }
 
 /**

@@ -16,13 +16,13 @@ export interface TextEdit {
 
 /** An edit or a file operation with `annotationId` is shown with that annotation. */
 export interface Annotated {
-  annotationId?: string;
+  annotationId?: string | undefined;
 }
 
 export interface ChangeAnnotation {
   label: string;
-  needsConfirmation?: boolean;
-  description?: string;
+  needsConfirmation?: boolean | undefined;
+  description?: string | undefined;
 }
 
 export interface TextDocumentEdit {
@@ -31,8 +31,8 @@ export interface TextDocumentEdit {
 }
 
 export interface FileOptions {
-  overwrite?: boolean;
-  ignoreIfExists?: boolean;
+  overwrite?: boolean | undefined;
+  ignoreIfExists?: boolean | undefined;
 }
 
 export type FileOperation = Annotated &
@@ -44,5 +44,5 @@ export type FileOperation = Annotated &
 
 export interface WorkspaceEdit {
   documentChanges: (TextDocumentEdit | FileOperation)[];
-  changeAnnotations?: Record<string, ChangeAnnotation>;
+  changeAnnotations?: Record<string, ChangeAnnotation> | undefined;
 }

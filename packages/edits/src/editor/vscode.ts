@@ -17,15 +17,15 @@ export interface VsCodeWorkspaceEdit<Uri, Range> {
 }
 
 interface FileOptions {
-  readonly overwrite?: boolean;
-  readonly ignoreIfExists?: boolean;
+  readonly overwrite?: boolean | undefined;
+  readonly ignoreIfExists?: boolean | undefined;
 }
 
 /** A change as the refactoring preview shows it, and whether the user has to confirm it. */
 export interface VsCodeMetadata {
   needsConfirmation: boolean;
   label: string;
-  description?: string;
+  description?: string | undefined;
 }
 
 /** The part of a `vscode.TextDocument` that is used. */

@@ -18,7 +18,7 @@ export interface LspDocument {
 
 export interface WorkspaceOptions extends ApplyOptions {
   /** Changes that the user must confirm: deletions, replacements and loose matches (the default), or everything. */
-  readonly confirm?: "doubtful" | "all";
+  readonly confirm?: "doubtful" | "all" | undefined;
 }
 
 export interface FileConflict extends Conflict {

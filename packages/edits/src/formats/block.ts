@@ -13,7 +13,7 @@ export interface Format {
   /** Whether a line of text looks like one of this format, so that it was meant as an edit; `fence` is the code fence around it. */
   isLost?(line: string, fence: Fence | null): boolean;
   /** What to write instead of such a line. */
-  readonly advice?: string;
+  readonly advice?: string | undefined;
 }
 
 /** The lines that lead up to a block: a path, a fence, a marker. */
@@ -48,9 +48,9 @@ export interface Block {
   /** The file the block is about, as soon as it is known; the latest one where it is about several. */
   path: string | null;
   /** The block's last line closes the fence of its head. */
-  readonly ownsFence?: true;
+  readonly ownsFence?: true | undefined;
   /** The lines may yet turn out to be no edit at all, up to the block's last one. */
-  readonly tentative?: true;
+  readonly tentative?: true | undefined;
   /** `opening`: the line is the one that opened the block. */
   take(line: string, opening: boolean): Taken;
   /** What the lines held by `maybe` are where the text ends behind them; `past` without it. */

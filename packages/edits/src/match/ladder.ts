@@ -44,17 +44,17 @@ export type FindFragments = (old: readonly string[], target: Target) => readonly
 export interface Ladder {
   readonly steps: readonly Step[];
   /** For a hunk without line number that no step places. */
-  readonly fill?: Fill;
+  readonly fill?: Fill | undefined;
   /** For a hunk that no step places. */
-  readonly align?: Align;
+  readonly align?: Align | undefined;
   /** For a hunk without line number that is nowhere. */
-  readonly findFragments?: FindFragments;
+  readonly findFragments?: FindFragments | undefined;
   readonly learnStyle: LearnStyle;
   readonly readAddress: ReadAddress;
   /** Chooses among several places if the hunks stand in the file's order. */
-  readonly orderRows?: OrderRows;
+  readonly orderRows?: OrderRows | undefined;
   /** A short cut for large texts. */
-  readonly stand?: Stand;
+  readonly stand?: Stand | undefined;
 }
 
 /** The most places of one hunk that are kept; a hunk with more is placed by its number or not at all. */

@@ -22,7 +22,7 @@ export interface Candidate {
   readonly sides: Sides;
   readonly found: readonly Match[];
   /** The number of places if not all of them were kept: then none is unique. */
-  readonly total?: number;
+  readonly total?: number | undefined;
 }
 
 /** The most places that a conflict lists. */

@@ -26,11 +26,11 @@ export interface Target {
   readonly indexes: Map<Key, LineIndex>;
   readonly effort: Effort;
   /** Read when the first hunk needs them. */
-  outline?: Outline;
-  endOf?: (row: number) => number;
+  outline?: Outline | undefined;
+  endOf?: ((row: number) => number) | undefined;
   readonly belows: Map<string, Below>;
-  words?: ReadonlySet<string>;
-  step?: number;
+  words?: ReadonlySet<string> | undefined;
+  step?: number | undefined;
 }
 
 /** The text's lines by their keys, and where those stand that some hunk has. */

@@ -10,7 +10,7 @@ export interface PlanConflict {
   /** The problem, its place, and what to do. For `hunks`, the message to send to the model. */
   readonly message: string;
   /** For `hunks`: which of the file's hunks did not apply, and why. */
-  readonly hunks?: readonly Conflict[];
+  readonly hunks?: readonly Conflict[] | undefined;
 }
 
 export type PlanReason =

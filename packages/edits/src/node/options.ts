@@ -5,11 +5,11 @@ import type { NameRules } from "./names.js";
 import type { RootOptions } from "./root.js";
 
 interface Options extends RootOptions, WaitOptions {
-  readonly rules?: NameRules;
-  readonly preconditions?: Readonly<Record<string, string | null>>;
-  readonly limit?: number;
-  readonly apply?: ApplyOptions;
-  readonly at?: Readonly<Record<string, LineRange>>;
+  readonly rules?: NameRules | undefined;
+  readonly preconditions?: Readonly<Record<string, string | null>> | undefined;
+  readonly limit?: number | undefined;
+  readonly apply?: ApplyOptions | undefined;
+  readonly at?: Readonly<Record<string, LineRange>> | undefined;
 }
 
 /** Throws for a root, or an option, of another type, before anything is read or written. */
@@ -38,9 +38,9 @@ export function needRoot(root: string, options: Options): void {
 /** How long a call waits for another process that is changing the same root. */
 export interface WaitOptions {
   /** Milliseconds to wait before the conflict is `busy`. @default 0 */
-  readonly wait?: number;
+  readonly wait?: number | undefined;
   /** The time and the pauses between two looks. @default the system's */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
 }
 
 export interface Clock {

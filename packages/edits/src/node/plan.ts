@@ -20,15 +20,15 @@ export interface PlanOptions extends RootOptions, WaitOptions {
    */
   readonly root: string;
   /** Expected files: `sha256:<hex>` of their bytes, or null for a file that must not exist. */
-  readonly preconditions?: Readonly<Record<string, string | null>>;
+  readonly preconditions?: Readonly<Record<string, string | null>> | undefined;
   /** Which names are refused; default "windows", so that what applies here applies everywhere. */
-  readonly rules?: NameRules;
+  readonly rules?: NameRules | undefined;
   /** The largest file in bytes: default 64 MiB, at most what one string holds (512 MiB in Node 20). */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** How every hunk is matched. `at` counts for each file, so use it for a patch of one; for several see the other `at`. */
-  readonly apply?: ApplyOptions;
+  readonly apply?: ApplyOptions | undefined;
   /** By path: the lines that the patch of a file is about; its hunks' numbers count from there. */
-  readonly at?: Readonly<Record<string, LineRange>>;
+  readonly at?: Readonly<Record<string, LineRange>> | undefined;
 }
 
 const LIMIT = 64 << 20;

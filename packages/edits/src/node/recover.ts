@@ -31,7 +31,7 @@ export interface Recovery {
   readonly state: "clean" | "rolled-back" | "completed" | "refused";
   /** Paths changed by others after the crash: their text stays, and the old one is kept beside it under the given name. */
   readonly kept: readonly { readonly path: string; readonly old: string }[];
-  readonly conflict?: PlanConflict;
+  readonly conflict?: PlanConflict | undefined;
 }
 
 /**

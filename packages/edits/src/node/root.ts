@@ -38,8 +38,8 @@ export interface Directory {
 export type Access = "handles" | "paths";
 
 export interface RootOptions {
-  readonly access?: Access;
-  readonly files?: Files;
+  readonly access?: Access | undefined;
+  readonly files?: Files | undefined;
 }
 
 /** Opens the root. Its own path may contain symlinks: they are resolved first. */
@@ -170,7 +170,7 @@ function refuseIrregular(path: string, stat: FileStat): void {
 export interface NewFile {
   readonly mode: number;
   /** The requested mode: the process's umask removes bits, as for any new file. */
-  readonly umask?: true;
+  readonly umask?: true | undefined;
   /** The owner of the file; kept if the system permits it. */
   readonly owner?: { readonly uid: number; readonly gid: number } | null;
 }

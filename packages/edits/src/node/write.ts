@@ -43,7 +43,7 @@ export interface WriteOptions extends RootOptions, WaitOptions {
   /** The directory that may be changed. A plan for another root is refused. */
   readonly root: string;
   /** Which names are refused; the same as for `planEdits`. @default "windows" */
-  readonly rules?: NameRules;
+  readonly rules?: NameRules | undefined;
 }
 
 /**

@@ -23,9 +23,9 @@ export type EditEvent =
 
 export interface ReadOptions {
   /** The file of a block that names none: usually the one open in the editor. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** The largest block in UTF-16 code units; a longer one is an error and is not kept. Default: 4 Mi. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 export interface EditReader {

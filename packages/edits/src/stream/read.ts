@@ -16,7 +16,7 @@ import { scanEdits } from "./scan.js";
 
 export interface EditOptions extends ReadOptions {
   /** Take a path with a fenced block below it for the file's whole new text. Default false: it may be an example. */
-  readonly wholeFiles?: boolean;
+  readonly wholeFiles?: boolean | undefined;
 }
 
 const FORMATS: readonly Format[] = [editBlocks, searchReplace, beginPatch, unifiedDiffs, callFences];

@@ -22,26 +22,26 @@ export interface InspectOptions {
   /** The same contract with its schemas and sentences, for the page's forms. */
   readonly document: Pick<ContractDocument, "source" | "schemas">;
   /** The server's URL. Without it, recordings are opened only. */
-  readonly target?: string;
+  readonly target?: string | undefined;
   /** A recording to open. */
-  readonly open?: string;
+  readonly open?: string | undefined;
   /** The port that clients connect to. @default 0: any free one */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** The page's port. @default 0: any free one */
-  readonly pagePort?: number;
+  readonly pagePort?: number | undefined;
   /** The folder that accepted edits are written to. Without it they are only shown. */
-  readonly root?: string;
+  readonly root?: string | undefined;
   /** The folder that conformance cases are written to. */
-  readonly cases?: string;
+  readonly cases?: string | undefined;
   /** Headers of the page's own calls, such as a token. They never reach the page. */
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Left out wherever they match, beside what recordings leave out. */
-  readonly patterns?: readonly RegExp[];
+  readonly patterns?: readonly RegExp[] | undefined;
   /** Left out wherever they are, in any encoding. Each has 8 characters or more. */
-  readonly secrets?: readonly string[];
-  readonly limits?: LogLimits;
+  readonly secrets?: readonly string[] | undefined;
+  readonly limits?: LogLimits | undefined;
   /** The folder of the built page. @default that of this package */
-  readonly page?: string;
+  readonly page?: string | undefined;
 }
 
 type Accepted = ConstructorParameters<typeof Conversations>[1];
@@ -50,7 +50,7 @@ export interface Inspector {
   /** The page's address, with its token. */
   readonly url: string;
   /** Where clients connect; absent without a target. */
-  readonly proxy?: string;
+  readonly proxy?: string | undefined;
   close(): Promise<void>;
 }
 
@@ -136,9 +136,9 @@ export interface ReviewOptions {
   readonly root: string;
   /** What the model wrote, in any form of edits. */
   readonly text: string;
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** The folder of the built page. @default that of this package */
-  readonly page?: string;
+  readonly page?: string | undefined;
 }
 
 /** Serves the review of one text's edits, without a conversation. Nothing is written before the user applies it. */

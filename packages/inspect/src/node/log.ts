@@ -18,9 +18,9 @@ import { mayHoldEdits } from "./edit-texts.js";
 /** The most that a log holds; the oldest entries are dropped first. */
 export interface LogLimits {
   /** @default 200,000 */
-  readonly entries?: number;
+  readonly entries?: number | undefined;
   /** Characters of all texts. @default 128 Mi */
-  readonly size?: number;
+  readonly size?: number | undefined;
 }
 
 /** What an entry takes beside its text, in characters. */
@@ -31,7 +31,7 @@ const LOOKED_AT = 64 * 1024;
 
 interface Item {
   readonly row: Row;
-  readonly entry?: Entry;
+  readonly entry?: Entry | undefined;
   readonly size: number;
 }
 

@@ -9,17 +9,17 @@ export interface OriginOptions {
    * Names by which clients may address this server, without port. A page that rebound its own DNS name to this machine sends that name,
    * and is refused. @default loopback names, and the address that `listen` binds
    */
-  readonly hosts?: readonly string[];
+  readonly hosts?: readonly string[] | undefined;
   /**
    * Operations that answer whatever name or address the caller uses, such as a balancer's health check of one machine. A page that rebound
    * its DNS name can read their answers too. @default none
    */
-  readonly anyHost?: readonly string[];
+  readonly anyHost?: readonly string[] | undefined;
   /**
    * Origins (RFC 6454) of pages that may call, beside the server's own. They get CORS headers, others do not. In a string `*` stands for one or more
    * characters but a slash, such as `vscode-webview://*`; an expression must match the whole origin; a function decides. @default none
    */
-  readonly origins?: Origins;
+  readonly origins?: Origins | undefined;
 }
 
 /** The names by which a server on the loopback interface is addressed. */

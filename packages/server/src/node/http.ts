@@ -23,9 +23,9 @@ interface Bound {
    * For the event `checkContinue`: a body is asked for (RFC 9110, section 10.1.1) when it is first read, so that a refusal comes before the
    * peer has sent any of it.
    */
-  readonly expecting?: boolean;
+  readonly expecting?: boolean | undefined;
   /** Whether the server is about to close, so that each connection ends with its answer. */
-  readonly isLeaving?: () => boolean;
+  readonly isLeaving?: (() => boolean) | undefined;
 }
 
 /** `handler` for a server that listens on a known address. */

@@ -22,14 +22,14 @@ import { boundUpgrade } from "./socket.js";
 
 export interface ListenOptions extends ListenBase {
   /** Certificate and key for https and wss. */
-  readonly tls?: SecureContextOptions;
+  readonly tls?: SecureContextOptions | undefined;
   /** Connections at a time. @default 10,000 */
-  readonly maxConnections?: number;
+  readonly maxConnections?: number | undefined;
   /**
    * Milliseconds that an idle connection is kept, above what proxies and balancers keep theirs: a request that meets the close is lost.
    * Google's keep theirs for 600 s. @default 2.5 min, above nginx and AWS (60 s), Traefik (90 s) and Caddy (120 s)
    */
-  readonly keepAlive?: number;
+  readonly keepAlive?: number | undefined;
 }
 
 export interface Listening extends Served {

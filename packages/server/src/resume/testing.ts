@@ -4,7 +4,7 @@ import type { Entry, EventLog, EventWriter } from "./event-log.js";
 export interface LogUnderTest {
   readonly log: EventLog;
   /** Another log on the same store, as another server would have it. Leave it out where there is no such thing. */
-  readonly other?: EventLog;
+  readonly other?: EventLog | undefined;
   stop(): void | Promise<void>;
 }
 

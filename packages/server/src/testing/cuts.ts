@@ -9,7 +9,7 @@ import type { Sink } from "../stream/writer.js";
 /** When a connection is cut. */
 export interface CutOptions {
   /** Number of messages after which the next stream or channel is cut. @default cuts open connections at once */
-  readonly after?: number;
+  readonly after?: number | undefined;
 }
 
 /** Makes an app's connections cuttable, in memory (`fetch`, `webSocket`) and in any adapter. */

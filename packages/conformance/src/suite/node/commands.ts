@@ -9,7 +9,7 @@ interface Start {
   readonly cwd: string;
   readonly wait: number;
   /** Milliseconds that the program's first answer may take. */
-  readonly startWithin?: number;
+  readonly startWithin?: number | undefined;
 }
 
 /** A fixture server: it prints its URL, and reads and answers one line a case. One that fails a case is started again for the next. */

@@ -15,27 +15,27 @@ import { Requester, within } from "./requester.js";
 import { Responder } from "./responder.js";
 
 export interface RunOptions {
-  readonly server?: ServerPeer;
-  readonly client?: ClientPeer;
+  readonly server?: ServerPeer | undefined;
+  readonly client?: ClientPeer | undefined;
   /** The token that a server lets in, and a client sends. @default "conformance", where the contract asks for one */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Milliseconds that something expected may take. @default 5000 */
-  readonly wait?: number;
+  readonly wait?: number | undefined;
   /** Whether a live server's operations with an effect are called. @default false */
-  readonly allowWrites?: boolean;
-  readonly known?: readonly Listed[];
+  readonly allowWrites?: boolean | undefined;
+  readonly known?: readonly Listed[] | undefined;
   /** Cases that may fail, and pass when they are run again. */
-  readonly flaky?: readonly Listed[];
+  readonly flaky?: readonly Listed[] | undefined;
   /** The command that repeats a case. */
-  readonly rerun?: (id: string) => string;
+  readonly rerun?: ((id: string) => string) | undefined;
   /** Called for each case when it is over, so also before an error ends the run. */
-  readonly onResult?: (result: Result) => void;
+  readonly onResult?: ((result: Result) => void) | undefined;
   /** Milliseconds that one case may take. @default five times `wait`, at least 5 s */
-  readonly caseWithin?: number;
+  readonly caseWithin?: number | undefined;
   /** Milliseconds after which no other case begins. @default 30 min */
-  readonly runWithin?: number;
+  readonly runWithin?: number | undefined;
   /** Ends the run before its next case; the one that runs is not judged. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Cases without an answer, after which a program that has never answered is given up. */
