@@ -15,12 +15,17 @@ interface Door {
   accept(request: HttpRequest, protocols: readonly string[], call: Scope): Promise<Accepted>;
 }
 
+/** The address of the contract's `url`; undefined where it is no whole URL. */
+export function addressOf({ url }: Pick<AnyContract, "url">): URL | undefined {
+  return URL.canParse(url) ? new URL(url) : undefined;
+}
+
 /** The adapter without a network: answers requests, and opens sockets in memory. */
 export function inMemory({ contract, knows, open, answer, accept }: Door): {
   fetch(request: Request): Promise<Response>;
   readonly webSocket: OpenSocket;
 } {
-  const base = new URL(contract.url).pathname.replace(/\/$/, "");
+  const base = addressOf(contract)?.pathname.replace(/\/$/, "") ?? "";
   /** A client without a `baseUrl` asks below the path of the contract's `url`, which a server's proxy would remove. */
   function received(request: Request): HttpRequest {
     const asked = new WebRequest(request);

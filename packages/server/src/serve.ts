@@ -32,7 +32,7 @@ import { refuse } from "./http/response.js";
 import { ownersOf } from "./identity.js";
 import { lastCalls } from "./last-calls.js";
 import { type Limits, resolveLimits } from "./limits.js";
-import { inMemory } from "./memory.js";
+import { addressOf, inMemory } from "./memory.js";
 import type { ServeOptions } from "./options.js";
 import { places } from "./places.js";
 import type { Accepted } from "./ports.js";
@@ -198,7 +198,7 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
   const { report } = context.callbacks;
   const allowed = {
     hosts: options.hosts,
-    documented: new URL(contract.url).hostname,
+    documented: addressOf(contract)?.hostname,
     anyHost: anyHostOf(context),
     origin: matcherOf(options.origins ?? [], report),
     parameter: (name: string) => query.has(name),

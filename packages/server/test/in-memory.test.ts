@@ -49,3 +49,11 @@ it("refuses a request of a network that names the host of the contract's url", a
   onTestFinished(() => server.close());
   expect((await fetch(`${server.url}/health`)).status).toBe(200);
 });
+
+it("serves a contract whose url is not a whole one to a client with a baseUrl", async () => {
+  for (const url of ["", "/agent", undefined as unknown as string]) {
+    const fold = { ...foldGateway, url };
+    const { fetch } = serve(fold, { health: () => "OK" }, { partial: true });
+    expect(await connect(fold, { fetch, baseUrl: "http://localhost" }).health()).toBe("OK");
+  }
+});

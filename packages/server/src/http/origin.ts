@@ -34,7 +34,7 @@ export function isLoopback(host: string): boolean {
 export interface Allowed {
   readonly hosts: readonly string[] | undefined;
   /** The host of the contract's `url`, where a client of the same process sends its requests. */
-  readonly documented: string;
+  readonly documented: string | undefined;
   /** Whether a request may name any host. */
   readonly anyHost: (request: HttpRequest) => boolean;
   readonly origin: (origin: string) => boolean;
