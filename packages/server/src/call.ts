@@ -14,9 +14,9 @@ import type { Operation } from "./http/operation.js";
 import type { HttpRequest } from "./http/request.js";
 import { type OwnerOf, sessionName } from "./identity.js";
 import type { LastCalls } from "./last-calls.js";
+import type { Ledger, Tally } from "./ledger.js";
 import type { Limits } from "./limits.js";
 import type { Called, ServeOptions } from "./options.js";
-import type { Places } from "./places.js";
 import type { AnySession, SessionStore } from "./ports.js";
 import type { Shutdown } from "./shutdown.js";
 import { readThrown } from "./thrown.js";
@@ -36,7 +36,7 @@ export interface Context {
   readonly callbacks: Callbacks;
   readonly ownerOf: OwnerOf;
   readonly route: (method: string, pathname: string) => Route | undefined;
-  readonly places: Places;
+  readonly ledger: Ledger;
   readonly sessions: SessionStore;
   /** Closes with the app. */
   readonly root: Scope;
@@ -44,9 +44,32 @@ export interface Context {
   readonly shutdown: Shutdown;
 }
 
+/** Authenticates a request, and counts it for its principal, which may be revoked from now on. */
+export async function enter(context: Context, request: HttpRequest, call: Scope): Promise<unknown> {
+  const { callbacks, ledger, ownerOf } = context;
+  const authenticated = callbacks.authenticate(call, request);
+  if (!authenticated) return undefined;
+  const principal = await authenticated;
+  const owner = ownerOf(principal);
+  ledger.take(owner, "call", call);
+  ledger.hold(owner, call, (reason) => call.close(reason));
+  return principal;
+}
+
 /** A call as hooks see it. The web `Request` is made when it is first read. */
-export function calledOf(operation: string, input: Input, principal: unknown, http: HttpRequest): Called {
-  return new CalledOperation(operation, input, principal, http);
+export function calledOf(
+  operation: string,
+  input: Input,
+  principal: unknown,
+  http: HttpRequest,
+  received?: Tally,
+): Called {
+  return new CalledOperation(operation, input, principal, http, received);
+}
+
+/** What the input of a call holds. */
+export function received(called: Called): Tally | undefined {
+  return called instanceof CalledOperation ? CalledOperation.received(called) : undefined;
 }
 
 /** The `call` argument of a handler. Its signal is the scope's. */
@@ -65,13 +88,19 @@ class CalledOperation implements Called {
     },
   };
   readonly #http: HttpRequest;
+  readonly #received: Tally | undefined;
   readonly operation: string;
   readonly input: Input;
   declare readonly request: Request;
   readonly principal: unknown;
 
-  constructor(operation: string, input: Input, principal: unknown, http: HttpRequest) {
+  static received(called: CalledOperation): Tally | undefined {
+    return called.#received;
+  }
+
+  constructor(operation: string, input: Input, principal: unknown, http: HttpRequest, received: Tally | undefined) {
     this.#http = http;
+    this.#received = received;
     this.operation = operation;
     this.input = input;
     this.principal = principal;

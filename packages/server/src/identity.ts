@@ -7,7 +7,7 @@ import type { ServeOptions } from "./options.js";
 // the event log and in pub/sub: resume keys and session keys are secrets, and a principal may hold a token.
 
 /** The owner of everything where nobody is authenticated. */
-const ANYBODY = "anybody";
+export const ANYBODY = "anybody";
 /** The owner of sessions that principals share. */
 const SHARED = "shared";
 /** Principals whose digests are remembered. */

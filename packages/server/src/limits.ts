@@ -18,6 +18,30 @@ export interface Limits {
   readonly maxKept: number;
   /** Streams and channels that one principal may have open at a time; without `authenticate` they are not counted. @default 64 */
   readonly maxStreams: number;
+  /** Streams and channels that all principals may have open together. @default 20,000 */
+  readonly maxTotalStreams: number;
+  /** Calls of one principal whose answers are not complete; without `authenticate` they are not limited. @default 1,000 */
+  readonly maxCalls: number;
+  /** Bytes that requests of one principal may hold until their handlers are done; JSON of many small values counts more. @default 32 MiB */
+  readonly maxReceived: number;
+  /** Bytes that all requests may hold together. @default 128 MiB */
+  readonly maxTotalReceived: number;
+  /** Characters queued or kept on channels and in sessions of one principal, above which each of them gets a fair share. @default 32 Mi */
+  readonly maxHeld: number;
+  /** The same for all principals together. @default 128 Mi */
+  readonly maxTotalHeld: number;
+  /** Finished resumable streams of one principal that are kept for `grace`. @default 1,000 */
+  readonly maxFinished: number;
+  /** Finished resumable streams of all principals together. @default 10,000 */
+  readonly maxTotalFinished: number;
+  /** Sessions of one principal that have a reader, an unread message or an open ask. @default 1,000 */
+  readonly maxSessions: number;
+  /** Sessions of all principals together. @default 10,000 */
+  readonly maxTotalSessions: number;
+  /** Open asks of one principal. @default 1,000 */
+  readonly maxAsks: number;
+  /** Open asks of all principals together. @default 10,000 */
+  readonly maxTotalAsks: number;
   /** Settled asks kept to refuse late answers with 409. @default 10,000 */
   readonly maxSettled: number;
   /** Keys kept of cancelled streams, and of finished ones, so that a late request does not begin one again. @default 1,000 each */
@@ -34,6 +58,8 @@ export interface Limits {
   readonly tombstoneLife: number;
   /** How long to stay subscribed to a session after the last reader leaves. @default 60 s */
   readonly lingerFor: number;
+  /** How long a session keeps messages that nobody reads; 0 or Infinity for no limit. @default 60 min */
+  readonly unreadFor: number;
   /** How long queries are repeated after pub/sub was interrupted, and a reader's server may be unreachable. @default 5 s */
   readonly interruptedFor: number;
   /** How long `authenticate` may take. @default 10 s */
@@ -68,6 +94,18 @@ export const LIMITS: Limits = {
   maxBuffered: 16 * MI,
   maxKept: 4 * MI,
   maxStreams: 64,
+  maxTotalStreams: 20_000,
+  maxCalls: 1000,
+  maxReceived: 32 * MI,
+  maxTotalReceived: 128 * MI,
+  maxHeld: 32 * MI,
+  maxTotalHeld: 128 * MI,
+  maxFinished: 1000,
+  maxTotalFinished: 10_000,
+  maxSessions: 1000,
+  maxTotalSessions: 10_000,
+  maxAsks: 1000,
+  maxTotalAsks: 10_000,
   maxSettled: 10_000,
   maxTombstones: 1000,
   heartbeat: 15_000,
@@ -76,6 +114,7 @@ export const LIMITS: Limits = {
   ticketLife: 30_000,
   tombstoneLife: 5000,
   lingerFor: 60_000,
+  unreadFor: 3_600_000,
   interruptedFor: 5000,
   authenticateWithin: 10_000,
   hookWithin: 10_000,

@@ -17,6 +17,8 @@ export interface Production {
   readonly headersDue: boolean;
   /** The reader has everything up to a place. */
   delivered(seq: number): void;
+  /** Lets go of the call, whose input may be large. Its handler is done; `delivered` still counts. */
+  release(): void;
 }
 
 /** Starts a stream's handler in a scope. Resolves when headers are due: with the first message, or after a heartbeat without one. */
@@ -101,4 +103,6 @@ export interface SessionStore {
   settle(key: string, reply: AnyMessage): void | Promise<void>;
   /** Ends the session for all its readers, and fails its open asks. */
   end(key: string): void;
+  /** Has the other servers end what an owner holds. Rejects where one does not confirm. */
+  revoke?(owner: string): Promise<void>;
 }

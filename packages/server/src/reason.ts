@@ -1,4 +1,4 @@
-import { Disconnected } from "@parlance/wire";
+import { Disconnected, Refusal } from "@parlance/wire";
 
 // Reasons of a handler's signal. A cancelled call and a lost connection are different things, and a handler can tell them apart.
 
@@ -20,4 +20,20 @@ export function closing(): DOMException {
 /** The event log failed. The caller may try again, and a reader come back. */
 export function logFailed(cause?: unknown): Disconnected {
   return new Disconnected("the event log failed", { code: "unreachable", retryable: true, cause });
+}
+
+/** The reason of a close frame, after `app.revoke`. */
+export const REVOKED = "revoked";
+
+const revocations = new WeakSet<object>();
+
+/** The app has revoked the caller's principal. */
+export function revoked(): Refusal {
+  const reason = new Refusal("this principal was revoked", { status: 401 });
+  revocations.add(reason);
+  return reason;
+}
+
+export function isRevoked(reason: unknown): reason is Refusal {
+  return revocations.has(Object(reason));
 }

@@ -31,12 +31,12 @@ import { type HttpRequest, httpRequest } from "./http/request.js";
 import { refuse } from "./http/response.js";
 import { ownersOf } from "./identity.js";
 import { lastCalls } from "./last-calls.js";
+import { ledger } from "./ledger.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { addressOf, inMemory } from "./memory.js";
 import type { ServeOptions } from "./options.js";
-import { places } from "./places.js";
 import type { Accepted } from "./ports.js";
-import { closing } from "./reason.js";
+import { closing, isRevoked } from "./reason.js";
 import { resumableChannels } from "./resume/channels.js";
 import { memoryLog } from "./resume/event-log.js";
 import { resumeRequests } from "./resume/http.js";
@@ -55,8 +55,17 @@ export interface App {
   /** Whether callers are authenticated (`authenticate`). */
   readonly authenticates: boolean;
   readonly limits: Limits;
-  /** Counts what is held: calls, streams, channels, readers, sessions, asks, places, timers, subscriptions, and characters queued and logged. */
+  /** Counts what is held: calls, streams, channels, readers, sessions, asks, places, timers, subscriptions, finished streams, tickets, and the sizes of what is queued, logged and received. */
   stats(): Stats;
+  /**
+   * Ends everything that a principal holds, on every server of the cluster: streams are cut, channels close with 1008 and "revoked", calls are
+   * answered with 401, and its sessions, asks, tickets and resumable streams are gone. The handlers' signals abort with that `Refusal`.
+   *
+   * Refusing its next call is up to `authenticate`. Sessions that principals share go on. Resolves when every server has confirmed.
+   *
+   * @throws `TypeError` without `authenticate`, `Disconnected` where another server does not confirm: revoke it again
+   */
+  revoke(principal: unknown): Promise<void>;
   /** Refuses new calls with 503, ends streams without an end of their own, and closes channels with 1001. The rest may finish. */
   drain(): void;
   /** For adapters: whether the app takes no more calls. */
@@ -119,8 +128,11 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
   const root = Scope.open((error) => calling.report(error, "releasing what a call held"));
   const last = lastCalls();
   const wires = pubSub && wiring(pubSub, limits, root, calling.report, last);
-  const makeLocal = (onIdle?: (key: string) => void) => new LocalSessions(contract, limits, root, onIdle);
-  const shared = wires && new ClusterSessions(contract, wires, makeLocal);
+  const book = ledger(limits, root);
+  const { report } = calling;
+  const makeLocal = (onIdle?: (key: string) => void) =>
+    new LocalSessions({ contract, limits, root, ledger: book, report, onIdle });
+  const shared = wires && new ClusterSessions(contract, wires, makeLocal, (owner) => book.revoke(owner));
   let accepts: ReturnType<Context["accepts"]> | undefined;
   const context: Context = {
     contract,
@@ -135,7 +147,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
     callbacks: calling,
     ownerOf,
     route: router(contract),
-    places: places(options, limits.maxStreams, ownerOf),
+    ledger: book,
     sessions: shared ?? makeLocal(),
     root,
     shutdown: shutdown(),
@@ -174,6 +186,12 @@ function appOf(context: Context, deliveries: Deliveries): App {
     drain: () => shutdown.drain(),
     isDraining: () => shutdown.draining,
     onDrain: shutdown.onDrain,
+    async revoke(principal) {
+      if (!options.authenticate) throw misuse("revoke needs `authenticate`: without it nobody is known");
+      const owner = context.ownerOf(principal);
+      context.ledger.revoke(owner);
+      await context.sessions.revoke?.(owner);
+    },
     close() {
       shutdown.drain();
       root.close(closing());
@@ -247,7 +265,7 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
         return sturdy(redeemed);
       } catch (error) {
         // A caller that has gone is not refused: neither hooks nor `onError` are called.
-        if (call.closed && !context.root.closed) return GONE;
+        if (call.closed && !context.root.closed && !isRevoked(call.reason)) return GONE;
         call.close(error);
         return refuseSocket(context, request, error, name);
       }

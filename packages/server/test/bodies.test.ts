@@ -48,10 +48,12 @@ async function outcome(promise: Promise<unknown>, after = 0): Promise<unknown> {
   return settled;
 }
 
+const received = { add() {}, set() {}, moveTo() {} };
+
 describe("A JSON body", () => {
   const read = (pieces: readonly (Piece | string)[] | undefined, headers = {}, call = scopeOf()) => {
     const { request, cancel } = requestOf(pieces, { "Content-Type": JSON_TYPE, ...headers });
-    return { cancel, body: readBody(contract, request, "send", limits, call) };
+    return { cancel, body: readBody({ contract, limits }, request, "send", received, call) };
   };
 
   test.each<[pieces: (Piece | string)[], value: unknown]>([
@@ -107,7 +109,7 @@ describe("A JSON body", () => {
 
   test("without a type is refused, and so is none at all", async () => {
     const { request } = requestOf(["7"], {});
-    const untyped = readBody(contract, request, "send", limits, scopeOf());
+    const untyped = readBody({ contract, limits }, request, "send", received, scopeOf());
     expect(await outcome(untyped)).toMatchObject({
       status: 415,
       message: "the body of send is application/json, not without a type",

@@ -7,6 +7,7 @@ import { wiring } from "../src/cluster/publish.js";
 import { memoryPubSub } from "../src/cluster/pubsub.js";
 import { ClusterSessions } from "../src/cluster/sessions.js";
 import { lastCalls } from "../src/last-calls.js";
+import { ledger } from "../src/ledger.js";
 import { LIMITS } from "../src/limits.js";
 import type { Sent } from "../src/ports.js";
 import { LocalSessions } from "../src/session/local.js";
@@ -30,7 +31,12 @@ async function meeting({ answers = true } = {}) {
   const limits = { ...LIMITS, queryWithin: 100, interruptedFor: 1000, lingerFor: 5000 };
   const wires = wiring(pubSub, limits, root, () => {}, lastCalls());
   const contract = emacsAgent as unknown as AnyContract;
-  const sessions = new ClusterSessions(contract, wires, (onIdle) => new LocalSessions(contract, limits, root, onIdle));
+  const sessions = new ClusterSessions(
+    contract,
+    wires,
+    (onIdle) => new LocalSessions({ contract, limits, root, ledger: ledger(limits, root), report: () => {}, onIdle }),
+    () => {},
+  );
   const { me } = sessions.servers;
   const told: Told[] = [];
   const publish = (topic: string, packet: object) => void pubSub.publish(topic, JSON.stringify(packet));

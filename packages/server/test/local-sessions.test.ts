@@ -51,7 +51,8 @@ describe("What is sent to a session", () => {
     const { length } = JSON.stringify(say("one"));
     sessions.session("s").send(say("one"));
     sessions.session("s").send(say("two"));
-    expect([stats(), idle]).toEqual([{ ...NOTHING, sessions: 1, queued: 2 * length }, []]);
+    // It waits for a reader, but not forever.
+    expect([stats(), idle]).toEqual([{ ...NOTHING, sessions: 1, queued: 2 * length, timers: 1 }, []]);
     const { sents, scope } = reader("s");
     expect(sents.map(({ weight }) => weight)).toEqual([length, length]);
     sents[0]!.had();

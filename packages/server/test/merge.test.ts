@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import type { Context } from "../src/call.js";
 import { Encoded } from "../src/codecs.js";
 import { sessionName } from "../src/identity.js";
+import { ledger } from "../src/ledger.js";
 import { LIMITS, type Limits } from "../src/limits.js";
 import type { Called } from "../src/options.js";
 import type { Sent, Subscriber } from "../src/ports.js";
@@ -45,6 +46,7 @@ function merging(
     contract: { session: "id" },
     options: {},
     ownerOf: () => "me",
+    ledger: ledger({ ...LIMITS, ...limits }, scope),
     limits: { ...LIMITS, heartbeat: 1000, maxQueued: 10, maxBuffered: 20, ...limits },
     sessions: {
       attend: (_: string, onEnd: () => void) => {

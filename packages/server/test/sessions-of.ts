@@ -2,6 +2,7 @@ import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import type { AnyContract, AnyMessage, Refusal } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { expect, onTestFinished } from "vitest";
+import { ledger } from "../src/ledger.js";
 import { LIMITS, type Limits } from "../src/limits.js";
 import type { Sent, Subscriber } from "../src/ports.js";
 import { LocalSessions } from "../src/session/local.js";
@@ -15,8 +16,16 @@ export function sessionsOf(contract: unknown = emacsAgent, limits: Partial<Limit
     expect(failures).toEqual([]);
   });
   const idle: string[] = [];
+  const reported: unknown[] = [];
   const all = { ...LIMITS, ...limits };
-  const sessions = new LocalSessions(contract as AnyContract, all, root, (key) => idle.push(key));
+  const sessions = new LocalSessions({
+    contract: contract as AnyContract,
+    limits: all,
+    root,
+    ledger: ledger(all, root),
+    report: (error) => reported.push(error),
+    onIdle: (key) => idle.push(key),
+  });
   const reader = (key: string, more: Partial<Subscriber> = {}) => {
     const scope = root.child();
     const sents: Sent[] = [];
@@ -36,7 +45,7 @@ export function sessionsOf(contract: unknown = emacsAgent, limits: Partial<Limit
     const { sessions, asks, queued, timers } = root.stats();
     return { sessions, asks, queued, timers };
   };
-  return { root, sessions, idle, reader, stats };
+  return { root, sessions, idle, reported, reader, stats };
 }
 export const NOTHING = { sessions: 0, asks: 0, queued: 0, timers: 0 };
 export const textOf = (message: AnyMessage & { content?: string; tool_call_id?: string }) =>

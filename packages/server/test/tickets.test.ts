@@ -2,6 +2,7 @@ import type { Port, PortEvents } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Context } from "../src/call.js";
+import { ledger } from "../src/ledger.js";
 import { LIMITS, type Limits } from "../src/limits.js";
 import type { Called } from "../src/options.js";
 import { type RemoteChannels, resumableChannels } from "../src/resume/channels.js";
@@ -24,12 +25,13 @@ function channels(limits: Partial<Limits> = {}, remote: Partial<RemoteChannels> 
     throw error;
   });
   onTestFinished(() => root.close());
-  const take = vi.fn();
+  const book = ledger({ ...LIMITS, ...limits }, root);
+  const take = vi.spyOn(book, "take");
   const report = vi.fn();
   const context = {
     limits: { ...LIMITS, grace: 1000, ticketLife: 500, heartbeat: 0, ...limits },
     root,
-    places: { take },
+    ledger: book,
     callbacks: { report },
   } as unknown as Context;
   const held: Port[] = [];
@@ -295,9 +297,9 @@ describe("A conversation", () => {
     expect(() => local.open(called, { name: "a", place })).toThrow(full);
     expect([stats(), local.find({ name: "a", place })]).toEqual([{ channels: 0, timers: 0 }, undefined]);
     local.open(called, { name: "a", place });
-    expect(takes.mock.calls.map(([principal, what]) => [principal, what])).toEqual([
-      ["me", "stream"],
-      ["me", "stream"],
+    expect(takes.mock.calls.map(([owner, what]) => [owner, what])).toEqual([
+      ["", "stream"],
+      ["", "stream"],
     ]);
   });
 });

@@ -75,8 +75,8 @@ export function isCut(code: number): boolean {
 const MAX_SILENT_LOOKS = 4;
 
 export function durable(options: DurableOptions): Durable {
-  const { limit, onCut, onEnd, onControl, mayReturn = isCut, deliver, Paced } = options;
-  const { pace = { room: limit, most: limit, stall: Number.POSITIVE_INFINITY } } = options;
+  const { onCut, onEnd, onControl, mayReturn = isCut, deliver, Paced } = options;
+  const { pace = { room: options.limit, most: options.limit, stall: Number.POSITIVE_INFINITY } } = options;
   let on: PortEvents | undefined;
   /** Frames that came before `listen`. */
   const early: string[] = [];
@@ -167,6 +167,8 @@ export function durable(options: DurableOptions): Durable {
     held.push(frame);
     size += frame.length;
     let surplus = 0;
+    // Read each time, because it may depend on what else is held.
+    const { limit } = options;
     for (let left = size; left > limit && surplus < held.length - 1; ) left -= held[surplus++]!.length;
     // Drops half at once, because dropping one by one copies the rest each time.
     if (surplus > 0) forget(Math.max(surplus, held.length >> 1));
@@ -180,6 +182,7 @@ export function durable(options: DurableOptions): Durable {
       else away += frame.length;
     },
     full: () => socket?.full() === true,
+    buffered: () => Math.max(size, socket?.buffered() ?? 0),
     room() {
       if (socket) return socket.room();
       if (over || closing || away <= pace.room) return undefined;

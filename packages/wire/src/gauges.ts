@@ -8,12 +8,17 @@ export type Gauge =
   | "asks"
   | "places"
   | "timers"
-  | "subscriptions";
+  | "subscriptions"
+  /** Finished streams that are kept for readers that may come back. */
+  | "kept";
 
-/** Characters queued for a reader, and characters kept for a reader that may return. */
-export type Measure = "queued" | "logged";
+/**
+ * Characters queued for readers, in the event log, and queued or kept on channels and in sessions (`held`); bytes of requests whose handlers
+ * are not done (`received`); tickets that may be redeemed; keys of streams cancelled a moment ago (`tombstones`).
+ */
+export type Measure = "queued" | "logged" | "held" | "received" | "tickets" | "tombstones";
 
-/** Counts of everything held, and sums of queued characters. */
+/** Counts of everything held, and sums of its sizes. */
 export type Stats = Readonly<Record<Gauge | Measure, number>>;
 
 const GAUGES: readonly Gauge[] = [
@@ -26,7 +31,9 @@ const GAUGES: readonly Gauge[] = [
   "places",
   "timers",
   "subscriptions",
+  "kept",
 ];
+const MEASURES: readonly Measure[] = ["queued", "logged", "held", "received", "tickets", "tombstones"];
 
 /** The counts of one root scope, and the receiver of its failures. */
 export class Books {
@@ -43,7 +50,8 @@ export class Books {
   }
 
   stats(): Stats {
-    const stats: Record<string, number> = { queued: 0, logged: 0 };
+    const stats: Record<string, number> = {};
+    for (const measure of MEASURES) stats[measure] = 0;
     for (const gauge of GAUGES) stats[gauge] = this.#counts.get(gauge) ?? 0;
     for (const { of, read } of this.measures) stats[of]! += read();
     return stats as Stats;

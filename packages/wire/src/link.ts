@@ -31,6 +31,8 @@ export interface LinkOptions {
   readonly maxSize: number;
   /** Unread characters on this side above which the link closes with `slow_reader`. */
   readonly maxQueued: number;
+  /** Estimates the size of a frame that waits to be read. @default its characters */
+  readonly weigh?: ((text: string) => number) | undefined;
   /** How far this side may be ahead of its peer. A port with `room` paces itself. */
   readonly pace: Pace;
   /** Refuses asks that exclude an open one. Without it nothing is refused. */
@@ -45,6 +47,8 @@ export interface LinkOptions {
 /** A channel over a port, for either side, and the operations that only the side's own runtime may use. */
 export interface Link {
   readonly channel: AnyChannel;
+  /** The size of what waits to be read on this side. */
+  readonly queued: number;
   /** The asks that this side has open. */
   readonly asks: OpenAsks;
   /**
@@ -63,13 +67,17 @@ export interface Link {
 }
 
 export function link(contract: AnyContract, socket: Port, options: LinkOptions): Link {
-  const { channel: name, side, busy, onMessage, onUnknown, onViolation, maxSize, maxQueued } = options;
+  const { channel: name, side, busy, onMessage, onUnknown, onViolation, maxSize } = options;
   const what = `${contract.name}.${name}`;
   const port = socket.room ? socket : new PacedPort(socket, options.pace);
   const { open, cancel, fault } = contract.channels[name]!;
   const peer: Side = side === "client" ? "server" : "client";
   const mine = new OpenAsks(contract, side);
-  const inbox = new Queue<AnyMessage>({ limit: maxQueued });
+  const inbox = new Queue<AnyMessage>({
+    get limit() {
+      return options.maxQueued;
+    },
+  });
   const readers = reading(what, () => inbox.drained);
   /** The name of each side's opening message, until it was sent. Only the server's side checks both. */
   const opening: { [by in Side]?: string } = { client: open?.client };
@@ -142,9 +150,9 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     if (answered?.partial && answered.ask.part) return answered.ask.part(message);
     const refusal = busy?.received(message);
     if (refusal) return say(refusal);
-    if (inbox.push(message, text.length)) return;
+    if (inbox.push(message, options.weigh?.(text) ?? text.length)) return;
     fail(
-      disconnected(`${what}: more than ${maxQueued} characters wait to be read`, "slow_reader", false),
+      disconnected(`${what}: more than ${options.maxQueued} characters wait to be read`, "slow_reader", false),
       1008,
       "slow reader",
     );
@@ -268,7 +276,18 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     [Symbol.asyncIterator]: () => readers(() => inbox.next()),
     [Symbol.asyncDispose]: () => close(),
   };
-  return { channel, asks: mine, send, say, flushed: async () => port.flushed?.(), unconfirmed: () => unheard, fail };
+  return {
+    channel,
+    get queued() {
+      return inbox.weight;
+    },
+    asks: mine,
+    send,
+    say,
+    flushed: async () => port.flushed?.(),
+    unconfirmed: () => unheard,
+    fail,
+  };
 }
 
 /** A promise that a signal can reject early. Its listener is removed once it settles, because a signal may outlive thousands of asks. */

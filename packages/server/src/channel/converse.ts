@@ -8,18 +8,18 @@ import {
   Refusal,
   Violation,
 } from "@parlance/wire";
-import { type AnyChannel, Busy, type Link, link } from "@parlance/wire/link";
+import { type AnyChannel, Busy, type Link, link, PacedPort } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
-import { type Context, calledOf, callOf, isHidden, refusalOf, sessionOf } from "../call.js";
+import { type Context, calledOf, callOf, enter, isHidden, refusalOf, sessionOf } from "../call.js";
 import { decoderFor, encoderFor } from "../codecs.js";
 import { refuseLeftOut } from "../handlers.js";
 import type { HttpRequest } from "../http/request.js";
 import { refuse } from "../http/response.js";
-import { paceOf } from "../limits.js";
 import type { Called, How } from "../options.js";
 import type { Accepted, Sent } from "../ports.js";
-import { cancelled, closing } from "../reason.js";
+import { cancelled, closing, isRevoked, REVOKED } from "../reason.js";
 import { readThrown } from "../thrown.js";
+import { weighFrame } from "../weigh.js";
 import { handling } from "./handling.js";
 
 const BUSY = "Another operation is already in progress. Please wait.";
@@ -32,7 +32,7 @@ export async function callChannel(
   request: HttpRequest,
   call: Scope,
 ): Promise<Called> {
-  const principal = await context.callbacks.authenticate(call, request);
+  const principal = await enter(context, request, call);
   const { unbind } = await context.accepts();
   const { input } = unbind([name], { path, query: request.url.searchParams });
   const called = calledOf(name, input, principal, request);
@@ -68,10 +68,11 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
     (error) => scope.close(error),
   );
   shutdown.onDrain(scope, () => void channel.close(1001, "the server is closing"));
+  scope.add(() => isRevoked(scope.reason) && wire.fail(scope.reason, 1008, REVOKED));
   callbacks.open(called);
   let how: How | undefined;
   scope.add(() => callbacks.close(called, how ?? endOf(scope.reason)));
-  const { served, handles } = handling(limited(context, channel), (error, about) => {
+  const { served, handles } = handling(limited(context, called, channel), (error, about) => {
     if (scope.closed || context.contract.channels[name]!.fault === undefined) throw error;
     reportFailure(context, called, error);
     sendFault(context, name, wire, refusalOf(error), about, wire.send);
@@ -102,11 +103,16 @@ function endOf(reason: unknown): How {
 }
 
 /** Wraps a channel for its handler: an unanswered ask ends after `askWithin`. */
-function limited({ contract, limits, root }: Context, channel: AnyChannel): AnyChannel {
+function limited(
+  { contract, ledger, limits, ownerOf, root }: Context,
+  { principal }: Called,
+  channel: AnyChannel,
+): AnyChannel {
   const limit = limits.askWithin || Number.POSITIVE_INFINITY;
   const ask: AnyChannel["ask"] = (message, { signal, onPart } = {}) =>
     // Under the root, because a channel that ends rejects its asks with its own error.
     within(root, limit, `${contract.name}: the answer to ${message?.type}`, (attempt) => {
+      ledger.take(ownerOf(principal), "ask", attempt);
       if (signal) attempt.onAbort(signal, () => attempt.close(signal.reason));
       return channel.ask(message, { signal: attempt.signal, onPart });
     });
@@ -171,10 +177,25 @@ function sendFault(
   }
 }
 
+/** What a channel may queue, as a part of what its principal holds. */
+function budgetOf({ ledger, limits, ownerOf }: Context, { principal }: Called, port: Port, scope: Scope) {
+  const owner = ownerOf(principal);
+  const held = ledger.held(owner, scope);
+  const pace = ledger.pace(owner);
+  const paced = port.room ? port : new PacedPort(port, pace);
+  return {
+    paced,
+    pace,
+    maxQueued: () => ledger.allowance(owner, limits.maxQueued),
+    note: (unread: number) => held.set((paced.buffered?.() ?? 0) + unread),
+  };
+}
+
 /** A link over the port that reports to hooks and reads the channel's session. */
 async function linked(context: Context, called: Called, port: Port, scope: Scope): Promise<Link> {
   const { contract, options, callbacks, limits, sessions } = context;
   const name = called.operation;
+  const { paced, ...budget } = budgetOf(context, called, port, scope);
   const described = contract.channels[name]!;
   const { checks, reads } = await context.accepts();
   const report = (refusal: Refusal, about?: string): void => sendFault(context, name, wire, refusal, about);
@@ -188,12 +209,12 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   function join(): void {
     if (key === undefined || joined || scope.closed) return;
     joined = true;
-    const send = (sent: Sent) => pass(sent, wire, port);
+    const send = (sent: Sent) => pass(sent, wire, paced);
     sessions.subscribe(key, { send, ask: wire.channel.ask, end: () => void wire.channel.close() }, scope);
     stopAttending();
   }
 
-  const wire: Link = link(contract, port, {
+  const wire: Link = link(contract, paced, {
     channel: name,
     side: "server",
     encode: encoderFor(contract, {
@@ -204,9 +225,13 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     }),
     decode: decoderFor(contract, { side: "client", names: described.client, checks, reads }),
     maxSize: limits.maxMessageSize,
-    maxQueued: limits.maxQueued,
-    pace: paceOf(limits),
+    get maxQueued() {
+      return budget.maxQueued();
+    },
+    pace: budget.pace,
+    weigh: weighFrame,
     onMessage(message, from) {
+      budget.note(wire.queued);
       if (from === "client") opened = true;
       const refusal = callbacks.message(called, message, from);
       // The handler's own message is not sent: its `send` or `ask` throws.
@@ -226,11 +251,8 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       callbacks.unknown(called, unknown);
       // Where answers come by order a request waits for one; elsewhere a newer peer may send more than this contract defines.
       if (!answersByOrder(contract)) return;
-      const property = tagProperty(contract, described.client);
-      const value = property === undefined ? undefined : (unknown.body as Readonly<Record<string, unknown>>)[property];
-      if (typeof value !== "string") return report(new Refusal("the message is unknown", { status: 400 }));
-      // "Unknown action: xyz", with the action.
-      report(new Refusal(`Unknown ${property}: ${value.slice(0, 200)}`, { status: 400 }), value);
+      const { what, name } = namedBy(contract, described.client, unknown.body);
+      report(new Refusal(what, { status: 400 }), name);
     },
     onViolation(violation) {
       const refusal = refusalOf(violation);
@@ -264,6 +286,14 @@ function pass(sent: Sent, wire: Link, port: Port): Promise<void> | undefined {
     }
     throw error;
   }
+}
+
+/** How an unknown message is refused: "Unknown action: xyz", with the action, where a property names messages. */
+function namedBy(contract: AnyContract, names: readonly string[], body: unknown): { what: string; name?: string } {
+  const property = tagProperty(contract, names);
+  const name = property === undefined ? undefined : (body as Readonly<Record<string, unknown>>)[property];
+  if (typeof name !== "string") return { what: "the message is unknown" };
+  return { what: `Unknown ${property}: ${name.slice(0, 200)}`, name };
 }
 
 /** The property that names all of these messages on the wire. */

@@ -9,14 +9,14 @@ import { gone } from "../reason.js";
 export type Converse = (called: Called, port: Port, scope: Scope) => Promise<void>;
 
 /** Delivers a channel to the requesting socket; the channel ends with it. */
-export function directChannels({ places, limits }: Context, converse: Converse): ChannelDelivery {
+export function directChannels({ ledger, limits, ownerOf }: Context, converse: Converse): ChannelDelivery {
   return {
     offer: async () => undefined,
     redeem: async () => undefined,
     accept(called, call) {
       const scope = call.child("channels");
       scope.add(() => call.close());
-      places.take(called.principal, "stream", scope);
+      ledger.take(ownerOf(called.principal), "stream", scope);
       // Releases what an unfinished handshake holds.
       const opened = scope.timeout(limits.socketWithin, () => call.close(gone()));
       return {

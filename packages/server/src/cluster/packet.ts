@@ -57,6 +57,8 @@ export type Packet =
       readonly id: string;
       readonly readers: readonly string[];
     }
+  /** What this owner holds is to end. Each server answers when it has. */
+  | { readonly type: "revoke"; readonly from: string; readonly id: string; readonly owner: string }
   | { readonly type: "owes"; readonly key: string; readonly id: string; readonly from: string }
   | { readonly type: "answer"; readonly id: string; readonly from: string; readonly answer?: Answer | undefined };
 

@@ -69,13 +69,22 @@ export class Servers {
   }
 
   /** Asks every server for an ask of a session. Rejects where one that is known does not answer: it may hold the ask, or have settled it. */
-  async askAll(key: string, packet: (id: string) => Packet): Promise<Answer | undefined> {
+  askAll(key: string, packet: (id: string) => Packet): Promise<Answer | undefined> {
+    return this.#askAll(`session ${key}`, packet);
+  }
+
+  /** Says something that every server confirms. Rejects where one that is known does not. */
+  async confirm(what: string, packet: (id: string) => Packet): Promise<void> {
+    await this.#askAll(what, packet);
+  }
+
+  async #askAll(what: string, packet: (id: string) => Packet): Promise<Answer | undefined> {
     await this.listen();
     const publish = (id: string): Promise<number> => this.#options.wiring.publish(this.#topic, packet(id));
     // As long as an end is surely remembered.
     const within = rememberFor(this.#options.wiring.limits) / 2;
     const answer = await this.#queries.ask(publish, (answered) => this.isMissing(answered, within));
-    if (answer === UNANSWERED) throw unanswered(`session ${key}`);
+    if (answer === UNANSWERED) throw unanswered(what);
     return answer;
   }
 

@@ -11,7 +11,7 @@ import type { Wiring } from "./publish.js";
 import { Servers } from "./servers.js";
 
 /** Questions, which a server answers also where it asks itself. */
-const ASKED: ReadonlySet<Packet["type"]> = new Set(["who", "find", "settle", "owed", "owes"]);
+const ASKED: ReadonlySet<Packet["type"]> = new Set(["who", "find", "settle", "owed", "owes", "revoke"]);
 
 /**
  * Sessions shared by several servers. A reader on another server is a subscriber like any other, reached through pub/sub. A message
@@ -31,6 +31,8 @@ export class ClusterSessions implements SessionStore {
   readonly #decisions: Decisions;
   readonly #inbox: Inbox;
   readonly #distant: DistantReaders;
+  /** Ends what an owner holds on this server. */
+  readonly #onRevoke: (owner: string) => void;
   /** How often this server has ended a session. */
   #ended = 0;
 
@@ -38,7 +40,9 @@ export class ClusterSessions implements SessionStore {
     { name, exchanges = [] }: AnyContract,
     wiring: Wiring,
     makeLocal: (onIdle: (key: string) => void) => LocalSessions,
+    onRevoke: (owner: string) => void,
   ) {
+    this.#onRevoke = onRevoke;
     this.#name = name;
     this.#wiring = wiring;
     this.servers = new Servers({
@@ -137,6 +141,10 @@ export class ClusterSessions implements SessionStore {
     session.saidAt = Number.POSITIVE_INFINITY;
     this.#endHere(key, []);
     void this.#introduce(key);
+  }
+
+  revoke(owner: string): Promise<void> {
+    return this.servers.confirm("a revoke", (id) => ({ type: "revoke", from: this.servers.me, id, owner }));
   }
 
   /** Learns how often others have ended a session. */
@@ -276,6 +284,10 @@ export class ClusterSessions implements SessionStore {
         this.#mention(from, { type: "owes", key, id, from: this.servers.me });
         break;
       }
+      case "revoke":
+        this.#onRevoke(packet.owner);
+        this.#mention(packet.from, { type: "answer", id: packet.id, from: this.servers.me });
+        break;
       case "owes":
         if (packet.from !== this.servers.me) this.#inbox.owes(packet.key, packet.from);
         this.servers.note(packet.id);

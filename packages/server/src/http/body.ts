@@ -1,7 +1,10 @@
-import { type AnyContract, parseJson, Refusal } from "@parlance/wire";
+import { parseJson, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
+import type { Context } from "../call.js";
+import type { Tally } from "../ledger.js";
 import type { Limits } from "../limits.js";
 import { readThrown } from "../thrown.js";
+import { weigh } from "../weigh.js";
 import type { BodyReader, HttpRequest } from "./request.js";
 
 /**
@@ -29,15 +32,15 @@ function refuseEncoded({ headers }: HttpRequest, operation: string): void {
 }
 
 /**
- * Reads a JSON body. No more than `maxMessageSize` bytes are ever held.
+ * Reads a JSON body. No more than `maxMessageSize` bytes are ever held, and what is held is counted.
  *
- * @throws `Refusal` (408, 413, 415, or 400 for a body that was cut or is not UTF-8) or `Violation`
+ * @throws `Refusal` (408, 413, 415, 429 or 503 where too much is held, or 400 for a body that was cut or is not UTF-8) or `Violation`
  */
 export async function readBody(
-  contract: AnyContract,
+  { contract, limits }: Pick<Context, "contract" | "limits">,
   request: HttpRequest,
   operation: string,
-  limits: Limits,
+  received: Tally,
   call: Scope,
 ): Promise<unknown> {
   const type = typeOf(request);
@@ -52,13 +55,16 @@ export async function readBody(
     for (let piece = await next(body, limits, call); piece; piece = await next(body, limits, call)) {
       size += piece.length;
       refuseLarge(size, limits.maxMessageSize);
+      received.add(piece.length);
       pieces.push(piece);
     }
   } catch (error) {
     body?.cancel();
     throw error;
   }
-  return parseJson(decode(pieces, size), { protocol: contract.name, side: "client", subject: operation });
+  const text = decode(pieces, size);
+  received.add(weigh(text) - size);
+  return parseJson(text, { protocol: contract.name, side: "client", subject: operation });
 }
 
 /** The next piece of a body, within its limit. */

@@ -1,10 +1,11 @@
 import { RESUME, Refusal, type Route } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import { type Context, calledOf } from "../call.js";
+import { type Context, calledOf, enter } from "../call.js";
 import { callChannel } from "../channel/converse.js";
 import { refuseLeftOut } from "../handlers.js";
 import type { Called } from "../options.js";
 import type { ChannelDelivery, StreamDelivery } from "../ports.js";
+import { isRevoked } from "../reason.js";
 import { produce } from "../stream/produce.js";
 import type { Answer } from "./answer.js";
 import { readBody, refuseForm, uploadOf } from "./body.js";
@@ -35,7 +36,7 @@ export async function dispatch(
   try {
     return await route(context, deliveries, request, call, named);
   } catch (error) {
-    if (call.closed && !context.root.closed) return GONE;
+    if (call.closed && !context.root.closed && !isRevoked(call.reason)) return GONE;
     const answer = refuse(context, request, context.root.closed ? closingRefusal() : error, named.operation);
     return named.headers ? { ...answer, headers: { ...answer.headers, ...named.headers } } : answer;
   }
@@ -111,11 +112,10 @@ async function callOperation(
   request: HttpRequest,
   call: Scope,
 ): Promise<{ called: Called; body?: ReadableStream<Uint8Array> }> {
-  const { contract, callbacks, limits } = context;
+  const { contract, ledger, limits, options, ownerOf } = context;
   const first = operations[0]!;
   const { binary } = contract.operations[first]!;
-  const authenticated = callbacks.authenticate(call, request);
-  const principal = authenticated && (await authenticated);
+  const principal = options.authenticate && (await enter(context, request, call));
   const { unbind } = await context.accepts();
   const { headers, url } = request;
   const query = url.search === "" ? NO_QUERY : url.searchParams;
@@ -125,7 +125,8 @@ async function callOperation(
     return { called: calledOf(first, input, principal, request), body };
   }
   const takesBody = operations.some((operation) => contract.operations[operation]!.body !== undefined);
-  const body = takesBody ? await readBody(contract, request, first, limits, call) : refuseForm(request, first);
+  const received = takesBody ? ledger.received(ownerOf(principal), call) : undefined;
+  const body = received ? await readBody(context, request, first, received, call) : refuseForm(request, first);
   const { name, input } = unbind(operations, { path, query, headers, body });
-  return { called: calledOf(name, input, principal, request) };
+  return { called: calledOf(name, input, principal, request, received) };
 }

@@ -3,6 +3,7 @@ import type { AnyMessage } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, callOf, sessionOf } from "../call.js";
 import type { Called } from "../options.js";
+import { isRevoked } from "../reason.js";
 import type { Answer } from "./answer.js";
 
 /** Calls the handler of an operation and checks its answer. It settles the open ask that the operation answers, and may end its session. */
@@ -30,7 +31,7 @@ export async function operate(
   try {
     let value = handlers[name]!(input, ...(body ? [body] : []), callOf(context, called, call, ask));
     // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
-    if (isPromise(value)) value = await within(root, limits.answerWithin, `the handler of ${name}`, value);
+    if (isPromise(value)) value = await unlessRevoked(root, call, limits.answerWithin, `the handler of ${name}`, value);
     const answered = answer(context, value, call);
     if (ask && !settled) ask.settle(reply);
     // Another server may hold the ask; it reports whether this answer was the first.
@@ -40,6 +41,18 @@ export async function operate(
     return answered;
   } finally {
     claimed?.release?.();
+  }
+}
+
+/** Waits for a handler, whose caller may go, but not be revoked. */
+async function unlessRevoked(root: Scope, call: Scope, limit: number, what: string, value: PromiseLike<unknown>) {
+  const work = root.child();
+  const stop = call.hold(() => isRevoked(call.reason) && work.close(call.reason));
+  try {
+    return await within(work, limit, what, value);
+  } finally {
+    stop();
+    work.close();
   }
 }
 

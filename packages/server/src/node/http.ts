@@ -5,7 +5,16 @@ import { type Apps, choose, knows, placed } from "../apps.js";
 import type { Answer } from "../http/answer.js";
 import { gone } from "../reason.js";
 import type { Sink } from "../stream/writer.js";
-import { closeWith, type Incoming, isBusy, NodeRequest, type Rejected, toRequest } from "./request.js";
+import {
+  closeWith,
+  type Incoming,
+  isBusy,
+  isFlooded,
+  NodeRequest,
+  type Rejected,
+  streamsOn,
+  toRequest,
+} from "./request.js";
 
 /** An answer of HTTP/1.1, or of HTTP/2 through Node's compatibility API. */
 type Outgoing = ServerResponse | Http2ServerResponse;
@@ -59,6 +68,7 @@ export function boundHandler(
     }
     // HTTP/1.0 tells the end of an answer by the end of its connection.
     if (incoming.httpVersion === "1.0") outgoing.shouldKeepAlive = false;
+    if (!isHttp2(outgoing) && isFlooded(incoming.socket)) return void incoming.socket.destroy();
     const call = app.open();
     const leaves = () => isLeaving?.() || app.isDraining();
     const { socket } = incoming;
@@ -72,7 +82,10 @@ export function boundHandler(
     if (isHttp2(either)) app.onDrain(call, () => either.stream?.session?.close());
     app
       .answer(request, call, bound)
-      .then((answer) => write(answer, outgoing, call, app.limits.stall, unasked || leaves()))
+      .then((answer) => {
+        if (typeof answer.body !== "string" && !isHttp2(outgoing)) streamsOn(incoming.socket, call);
+        return write(answer, outgoing, call, app.limits.stall, unasked || leaves());
+      })
       .catch(() => cutOff(outgoing));
   };
 }

@@ -278,6 +278,27 @@ function closeAll(this: Socket): void {
   for (const call of [...(callsOn.get(this) ?? [])]) call.close(gone());
 }
 
+/** Requests of one connection that may be answered at a time. Hardly a client sends a second one before the first is answered. */
+const MAX_PIPELINED = 64;
+
+/** Connections whose answer is a stream now. */
+const streaming = new WeakSet<Socket>();
+
+/** Notes that the answer is a stream, which others on its connection wait for, until the call closes. */
+export function streamsOn(socket: Socket, call: Scope): void {
+  streaming.add(socket);
+  call.add(() => streaming.delete(socket));
+}
+
+/**
+ * Whether a connection sends more requests than are answered at a time, because each has a handler and an answer in memory. Node stops reading
+ * where answers wait behind a stream: the end of such a connection would go unnoticed.
+ */
+export function isFlooded(socket: Socket): boolean {
+  const count = callsOn.get(socket)?.size ?? 0;
+  return count >= MAX_PIPELINED || (count > 0 && socket.isPaused() && streaming.has(socket));
+}
+
 /** Closes the call when its connection is lost. Returns a function that undoes this. */
 export function closeWith(socket: Socket, call: Scope): () => void {
   if (socket.destroyed) {

@@ -1,6 +1,6 @@
 import { type Cursor, formatResumable, isKey, OFFER, parseCursor, RESUME, Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import { type Context, calledOf } from "../call.js";
+import { type Context, calledOf, enter } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import type { HttpRequest } from "../http/request.js";
 import { conversationName } from "../identity.js";
@@ -20,9 +20,9 @@ export function resumeRequests(
   streams: ResumableStreams,
   channels: ResumableChannels,
 ) {
-  const { callbacks, contract, ownerOf, places, root } = context;
+  const { callbacks, contract, ledger, ownerOf, root } = context;
 
-  /** Joining is a call as well: hooks may refuse it, and it takes a place. */
+  /** Joining is a call as well: hooks may refuse it, and it takes a place. Before both it has no effect on the stream. */
   async function join(
     operation: string,
     path: Readonly<Record<string, string>>,
@@ -32,13 +32,14 @@ export function resumeRequests(
     cursor: Cursor | undefined,
     call: Scope,
   ): Promise<Answer | undefined> {
-    const joined = await streams.join(name, cursor, call);
+    const joined = await streams.join(name, cursor, call, async () => {
+      ledger.take(ownerOf(principal), "reader", call);
+      await callbacks.request(call, calledOf(operation, path, principal, request));
+    });
     // A fully read stream would otherwise be begun again.
     if (!joined && cursor) throw new Refusal("the stream is over", { status: 404 });
     if (!joined) return undefined;
     if ("gap" in joined) return gapAnswer(context, request, joined.gap, "messages", operation);
-    places.take(principal, "reader", call);
-    await callbacks.request(call, calledOf(operation, path, principal, request));
     return joined;
   }
 
@@ -47,7 +48,7 @@ export function resumeRequests(
     const { pathname } = url;
     const channel = method === "DELETE" && context.route("GET", pathname);
     if (channel && "channel" in channel) {
-      const principal = await callbacks.authenticate(call, request);
+      const principal = await enter(context, request, call);
       if (await channels.cancel(conversationName(contract.name, channel.channel, pathname, ownerOf(principal), key)))
         return { status: 204, headers: {}, body: "" };
       throw new Refusal("there is no channel with this key", { status: 404 });
@@ -62,7 +63,7 @@ export function resumeRequests(
     // A log in this process has gone with its server; a shared one is read by another.
     if (root.closed && cursor && log.size)
       return gapAnswer(context, request, { after: cursor.seq }, "messages", found[0]!.name);
-    const principal = await callbacks.authenticate(call, request);
+    const principal = await enter(context, request, call);
     for (const { name: operation, path } of found) {
       const name = conversationName(contract.name, operation, pathname, ownerOf(principal), key);
       if (method === "DELETE") {

@@ -35,7 +35,8 @@ export interface Live {
 /** A stream that runs here, or has run and is kept for its readers. */
 export interface Run {
   readonly name: string;
-  readonly called: Called;
+  /** Without its input and request, which may be large, once the handler is done. */
+  called: Pick<Called, "operation">;
   /** Until its entries are dropped. */
   readonly life: Scope;
   /** Until its handler is done. */

@@ -1,16 +1,17 @@
 import { type Cursor, Disconnected, formatResumable, type Gap, isKey, RESUME, Refusal } from "@parlance/wire";
 import { type Scope, until, within } from "@parlance/wire/scope";
-import { type Context, refusalOf } from "../call.js";
+import { type Context, received, refusalOf } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import type { HttpRequest } from "../http/request.js";
 import { STREAM_HEADERS } from "../http/response.js";
-import { conversationName } from "../identity.js";
+import { conversationName, ownerIn } from "../identity.js";
 import type { Called } from "../options.js";
 import type { Produce, StreamDelivery } from "../ports.js";
 import { cancelled, closing, gone, logFailed } from "../reason.js";
 import { BlockWriter } from "../stream/writer.js";
 import { beginsElsewhere } from "./elsewhere.js";
 import type { EventLog, EventWriter } from "./event-log.js";
+import { type FinishedRuns, finishedRuns } from "./finished.js";
 import { gapAnswer } from "./gap.js";
 import { pump } from "./pump.js";
 import { type Readers, readers } from "./readers.js";
@@ -28,6 +29,7 @@ export class ResumableStreams implements StreamDelivery {
   /** Names of dropped streams that began here. */
   readonly #over: OverNames;
   readonly #readers: Readers;
+  readonly #finished: FinishedRuns;
 
   constructor(context: Context, direct: StreamDelivery, log: EventLog, remote: RemoteStreams | undefined) {
     this.#context = context;
@@ -37,6 +39,10 @@ export class ResumableStreams implements StreamDelivery {
     this.#tombstones = tombstones(context.limits, context.root);
     this.#over = overNames(context.limits.maxTombstones);
     this.#readers = readers(context, log, remote);
+    this.#finished = finishedRuns(context.limits, (run) => {
+      this.#over.add(run.name);
+      void this.#expire(run, gone());
+    });
   }
 
   async deliver(called: Called, request: HttpRequest, call: Scope, produce: Produce): Promise<Answer> {
@@ -68,7 +74,7 @@ export class ResumableStreams implements StreamDelivery {
     call: Scope,
   ): Promise<Answer | undefined> {
     if (request.headers.has("Last-Event-ID")) return undefined;
-    this.#context.places.take(principal, "reader", call);
+    this.#context.ledger.take(this.#context.ownerOf(principal), "reader", call);
     const run = this.#running.get(name);
     // Without a writer it was another copy of the request, which has found the name taken.
     const isOurs = (await run?.opened) !== undefined;
@@ -91,11 +97,15 @@ export class ResumableStreams implements StreamDelivery {
     await until(waiting, Number.POSITIVE_INFINITY, run.begun);
   }
 
-  /** Answers a reader that joins a stream after a cursor; undefined where there is no such stream. */
+  /**
+   * Answers a reader that joins a stream after a cursor; undefined where there is no such stream. `admit` may refuse one that would be
+   * joined: it is awaited before the reader has any effect.
+   */
   async join(
     name: string,
     cursor: Cursor | undefined,
     call: Scope,
+    admit?: () => Promise<void>,
   ): Promise<Answer | { readonly gap: Gap } | undefined> {
     const run = this.#running.get(name);
     // Without a cursor it may be a GET whose first answer was lost. Begun again, the stream would lack what that answer had.
@@ -120,6 +130,11 @@ export class ResumableStreams implements StreamDelivery {
       if (cursor && after >= written) return undefined;
       const [next] = await this.#store(call, () => this.#log.read(name, after, 1));
       if (after < written && next?.seq !== after + 1) return { gap: { after, ...(next && { first: next.seq }) } };
+    }
+    if (admit) {
+      await admit();
+      // The stream may have ended meanwhile.
+      return this.join(name, cursor, call);
     }
     return this.#answer(this.#running.get(name), name, state.epoch, after, call);
   }
@@ -167,23 +182,26 @@ export class ResumableStreams implements StreamDelivery {
   /** Reserves the name first, so that a duplicated request runs the handler once. Undefined when it is taken. */
   async #reserve(name: string, called: Called): Promise<Run | undefined> {
     if (this.#running.has(name) || this.#over.has(name)) return undefined;
-    const { root, places, callbacks } = this.#context;
+    const { root, ledger } = this.#context;
     const { run, opened } = newRun(name, called, root);
+    const owner = ownerIn(name);
     const { life } = run;
     this.#running.set(name, run);
+    // Its input is needed until the handler is done, also where the caller has gone.
+    received(called)?.moveTo(run.handler);
+    ledger.hold(owner, life, (reason) => this.#end(run, reason));
     life.add(() => {
       opened(undefined);
       if (this.#running.get(name) === run) this.#running.delete(name);
       return run.discard();
     });
     try {
-      places.take(called.principal, "stream", run.handler);
+      ledger.take(owner, "stream", run.handler);
       // In this order: a cancel that finds the name taken reaches the server that has it.
       await this.#remote?.listen(name, life, {
         reach: (seq, reader) => this.#reached(run, seq, reader),
         leave: (reader) => this.#left(run, reader),
-        cancel: () =>
-          void this.#cancelRun(run).catch((error) => !root.closed && callbacks.report(error, "log", called.operation)),
+        cancel: () => this.#end(run, cancelled()),
       });
       const writer = await this.#open(life, name, () => givenOf(run));
       if (!writer || run.handler.closed) {
@@ -227,6 +245,7 @@ export class ResumableStreams implements StreamDelivery {
     answered = true;
     void pump(this.#context, run, run.production, writer).then(() => {
       if (run.readers.size === 0) this.#wait(run);
+      this.#finished.add(run);
     });
     // Its connection is gone. It may have been joined already.
     if (call.closed) throw call.reason;
@@ -296,10 +315,16 @@ export class ResumableStreams implements StreamDelivery {
     }
   }
 
-  async #cancelRun(run: Run): Promise<void> {
+  #end(run: Run, reason: unknown): void {
+    this.#cancelRun(run, reason).catch((error) => {
+      if (!this.#context.root.closed) this.#context.callbacks.report(error, "log", run.called.operation);
+    });
+  }
+
+  async #cancelRun(run: Run, reason: unknown = cancelled()): Promise<void> {
     this.#over.add(run.name);
-    run.handler.close(cancelled());
-    for (const reader of [...run.readers]) reader.close(cancelled());
+    run.handler.close(reason);
+    for (const reader of [...run.readers]) reader.close(reason);
     const writer = await run.opened;
     run.discard = () => {};
     run.life.close();

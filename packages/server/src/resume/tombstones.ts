@@ -13,6 +13,7 @@ export interface Tombstones {
 
 export function tombstones({ tombstoneLife, maxTombstones }: Limits, root: Scope): Tombstones {
   const scopes = new Set<Scope>();
+  root.measure("tombstones", () => scopes.size);
   return {
     async mark(writer, last) {
       const scope = root.child();

@@ -1,11 +1,16 @@
 import { type AnyMessage, Disconnected } from "@parlance/wire";
 import type { OpenAsks, Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
+import type { Tally } from "../ledger.js";
 import type { Sent, Subscriber } from "../ports.js";
 
 /** One session, for as long as it has a reader, an unconfirmed message or an open ask. */
 export interface Hub {
   readonly scope: Scope;
+  /** Counts the messages that wait for a reader. */
+  readonly held: Tally;
+  /** Stops the time after which they are dropped. */
+  stopWaiting: () => void;
   readonly subscribers: Set<Subscriber>;
   /** Called when the session ends: readers to come, which are not let in yet. */
   readonly attending: Set<() => void>;
@@ -50,6 +55,10 @@ export function confirm(hub: Hub, place: number): void {
   if (count === 0) return;
   hub.confirmed = unconfirmed[count - 1]!.place;
   unconfirmed.splice(0, count);
+  if (unconfirmed.length === 0) {
+    hub.held.set(0);
+    hub.stopWaiting();
+  }
   closeIfIdle(hub);
 }
 

@@ -3,6 +3,8 @@ import { type AnyContract, type AnyMessage, Disconnected, misuse, Refusal } from
 import { type Answered, OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { type Encode, encoderFor } from "../codecs.js";
+import { ownerIn } from "../identity.js";
+import type { Ledger } from "../ledger.js";
 import type { Limits } from "../limits.js";
 import type { AnySession, Claimed, Sent, SessionStore, Subscriber } from "../ports.js";
 import {
@@ -24,11 +26,23 @@ export const CLAIMED = "another call decides this now: the first answer counts";
 /** The shared promise that `send` returns while every reader has room. */
 const ROOM = Promise.resolve();
 
+export interface LocalOptions {
+  readonly contract: AnyContract;
+  readonly limits: Limits;
+  readonly root: Scope;
+  readonly ledger: Ledger;
+  readonly report: (error: unknown, source: string) => void;
+  /** Called when a session has ended, or nothing of it is left. */
+  readonly onIdle?: ((key: string) => void) | undefined;
+}
+
 /** Sessions that one server holds alone: every answer is there at once. */
 export class LocalSessions implements SessionStore {
   readonly #contract: AnyContract;
   readonly #limits: Limits;
   readonly #root: Scope;
+  readonly #ledger: Ledger;
+  readonly #report: LocalOptions["report"];
   readonly #onIdle: ((key: string) => void) | undefined;
   readonly #hubs = new Map<string, Hub>();
   readonly #settled: SettledAsks;
@@ -40,11 +54,12 @@ export class LocalSessions implements SessionStore {
   /** Messages that were sent to sessions. */
   #sent = 0;
 
-  /** `onIdle` is called when a session has ended, or nothing of it is left. */
-  constructor(contract: AnyContract, limits: Limits, root: Scope, onIdle?: (key: string) => void) {
+  constructor({ contract, limits, root, ledger, report, onIdle }: LocalOptions) {
     this.#contract = contract;
     this.#limits = limits;
     this.#root = root;
+    this.#ledger = ledger;
+    this.#report = report;
     this.#onIdle = onIdle;
     this.#settled = settledAsks(contract, limits.maxSettled);
     this.check = encoderFor(contract, { side: "server", names: sentToSessions(contract), checks: contract.checks });
@@ -65,8 +80,10 @@ export class LocalSessions implements SessionStore {
     const shown = asks.filter((ask) => !hub.unconfirmed.includes(ask));
     for (const sent of [...shown, ...hub.unconfirmed]) subscriber.send(sent);
     hub.subscribers.add(subscriber);
+    hub.stopWaiting();
     scope.add(() => {
       hub.subscribers.delete(subscriber);
+      if (hub.subscribers.size === 0 && hub.unconfirmed.length > 0) this.#wait(key, hub);
       closeIfIdle(hub);
     });
     for (const put of hub.put) put(subscriber);
@@ -123,23 +140,33 @@ export class LocalSessions implements SessionStore {
   }
 
   /** Ends a session. `later` chooses the subscribers that its caller ends. */
-  end(key: string, later?: () => ReadonlySet<Subscriber>): void {
+  end(key: string, later?: () => ReadonlySet<Subscriber>, reason?: unknown): void {
     const hub = this.#hubs.get(key);
     if (!hub) return;
     for (const onEnd of [...hub.attending]) onEnd();
     const kept = later?.();
     const subscribers = [...hub.subscribers].filter((subscriber) => !kept?.has(subscriber));
-    hub.scope.close(this.#over(key));
-    for (const subscriber of subscribers) subscriber.end();
+    hub.scope.close(reason ?? this.#over(key));
+    for (const subscriber of subscribers) subscriber.end(reason);
   }
 
   #hubOf(key: string): Hub {
     const known = this.#hubs.get(key);
     if (known) return known;
     const scope = this.#root.child("sessions");
+    const owner = ownerIn(key);
+    try {
+      this.#ledger.take(owner, "session", scope);
+    } catch (error) {
+      scope.close();
+      throw error;
+    }
+    this.#ledger.hold(owner, scope, (reason) => this.end(key, undefined, reason));
     const asks = new OpenAsks(this.#contract, "server");
     const hub: Hub = {
       scope,
+      held: this.#ledger.held(owner, scope),
+      stopWaiting: () => {},
       subscribers: new Set(),
       attending: new Set(),
       unconfirmed: [],
@@ -163,8 +190,9 @@ export class LocalSessions implements SessionStore {
     if (!isRead) this.check(message);
     const hub = this.#hubOf(key);
     const sent = new SessionMessage(hub, message, ++this.#sent);
-    const { maxQueued } = this.#limits;
-    if (!isRead && weightOf(hub) + sent.weight > maxQueued) {
+    const maxQueued = this.#ledger.allowance(ownerIn(key), this.#limits.maxQueued);
+    const queued = isRead ? 0 : weightOf(hub) + sent.weight;
+    if (queued > maxQueued) {
       closeIfIdle(hub);
       throw new Disconnected(
         `${this.#contract.name}: session ${key} has no reader, and more than ${maxQueued} characters wait for one`,
@@ -172,6 +200,10 @@ export class LocalSessions implements SessionStore {
       );
     }
     hub.unconfirmed.push(sent);
+    if (!isRead) {
+      hub.held.set(queued);
+      if (hub.unconfirmed.length === 1) this.#wait(key, hub);
+    }
     try {
       const full = sendToAll(hub.subscribers, sent);
       return { sent, room: full.length === 0 ? ROOM : Promise.allSettled(full).then(() => {}) };
@@ -187,6 +219,13 @@ export class LocalSessions implements SessionStore {
       this.check(message);
       const hub = this.#hubOf(key);
       const scope = hub.scope.child("asks");
+      try {
+        this.#ledger.take(ownerIn(key), "ask", scope);
+      } catch (error) {
+        scope.close();
+        closeIfIdle(hub);
+        throw error;
+      }
       const settle = (answer: AnyMessage): void => {
         resolve(answer);
         scope.close(new DOMException("it is answered", "AbortError"));
@@ -213,6 +252,18 @@ export class LocalSessions implements SessionStore {
       } catch (error) {
         fail(error);
       }
+    });
+  }
+
+  /** Drops messages that nobody reads in time, which is reported. */
+  #wait(key: string, hub: Hub): void {
+    const { unreadFor } = this.#limits;
+    hub.stopWaiting();
+    hub.stopWaiting = hub.scope.timeout(unreadFor || Number.POSITIVE_INFINITY, () => {
+      const count = hub.unconfirmed.length;
+      confirm(hub, Number.POSITIVE_INFINITY);
+      const dropped = `session ${key} had no reader for ${unreadFor} ms: ${count} messages are dropped`;
+      this.#report(new Disconnected(dropped, { code: "timeout", retryable: false }), "a session");
     });
   }
 

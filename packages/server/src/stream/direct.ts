@@ -5,12 +5,12 @@ import { closing } from "../reason.js";
 import { BlockWriter } from "./writer.js";
 
 /** Delivers a stream to the requesting connection; the stream ends with its reader. */
-export function directStreams({ contract, limits, places, shutdown }: Context): StreamDelivery {
+export function directStreams({ contract, ledger, limits, ownerOf, shutdown }: Context): StreamDelivery {
   return {
     async deliver(called, _, call, produce) {
       const scope = call.child("streams");
       try {
-        places.take(called.principal, "stream", scope);
+        ledger.take(ownerOf(called.principal), "stream", scope);
         // A stream with an end of its own may finish while the app drains.
         const { end, sentinel } = contract.operations[called.operation]!.answer.stream!;
         if ((end ?? sentinel) === undefined) shutdown.onDrain(scope, () => scope.close(closing()));

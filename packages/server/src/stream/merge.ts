@@ -3,6 +3,7 @@ import { Queue, type Waiter, waiter } from "@parlance/wire/link";
 import { type Scope, until } from "@parlance/wire/scope";
 import { type Context, sessionOf } from "../call.js";
 import type { Encode, Encoded } from "../codecs.js";
+import type { Tally } from "../ledger.js";
 import { headersDueAfter } from "../limits.js";
 import type { Called } from "../options.js";
 import type { Sent, Subscriber } from "../ports.js";
@@ -27,6 +28,7 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   /** The handler's scope, which closes when the session ends. */
   readonly #handler: Scope;
   readonly #inbox: Queue<Encoded>;
+  readonly #held: Tally;
   #stage: "new" | "joining" | "joined" = "new";
   #taken: (() => void) | undefined;
   /** Senders other than the handler wait here for room. */
@@ -53,10 +55,18 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     this.#handler = handler;
     const { maxQueued, maxBuffered } = context.limits;
     const onTake = (): void => {
+      this.#held.set(this.#inbox.weight);
       this.#taken?.();
       if (this.#inbox.weight <= maxQueued) this.#admit();
     };
-    this.#inbox = new Queue({ limit: Math.max(maxBuffered, maxQueued), onTake });
+    const owner = context.ownerOf(called.principal);
+    this.#held = context.ledger.held(owner, scope);
+    this.#inbox = new Queue({
+      get limit() {
+        return context.ledger.allowance(owner, Math.max(maxBuffered, maxQueued));
+      },
+      onTake,
+    });
     scope.measure("queued", () => this.#inbox.weight);
     scope.add(() => {
       this.#inbox.end();
@@ -153,7 +163,9 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
 
   /** Queues a message. A reader that is too far behind ends. */
   #put(encoded: Encoded, weight = encoded.data.length): void {
-    if (this.#inbox.push(encoded, weight)) return;
+    const isQueued = this.#inbox.push(encoded, weight);
+    this.#held.set(this.#inbox.weight);
+    if (isQueued) return;
     const behind = `the reader of the session is more than ${this.#context.limits.maxBuffered} characters behind`;
     this.#inbox.end(new Refusal(behind, { status: 503 }));
     this.#admit();

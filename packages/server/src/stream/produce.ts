@@ -41,7 +41,7 @@ export async function produce(context: Context, called: Called, scope: Scope): P
   );
   const merged =
     described.closedBy === undefined ? undefined : new SessionMerge(context, called, own, encode, scope, handler);
-  const handled = new Handled({ context, called, described, scope, encode, own, merged });
+  const handled = new Handled({ context, operation: called.operation, called, described, scope, encode, own, merged });
   const waiting = scope.child();
   // A handler that is known to have no message of its own need not be waited for.
   if (merged) merged.onHandlerDone = () => waiting.close();
@@ -54,6 +54,7 @@ export async function produce(context: Context, called: Called, scope: Scope): P
 
 interface Handling {
   readonly context: Context;
+  readonly operation: string;
   readonly called: Called;
   readonly described: Stream;
   readonly scope: Scope;
@@ -66,7 +67,9 @@ const DONE = { done: true, value: undefined } as const;
 
 /** A handler's messages as blocks. A hand-written iterator: an async generator would cost each message three more promises. */
 class Handled implements Production, AsyncIterator<readonly string[]> {
-  readonly #handling: Handling;
+  readonly #handling: Omit<Handling, "called">;
+  /** Undefined once it is released. */
+  #called: Called | undefined;
   /** The first step, requested at once and checked before the request is accepted. */
   readonly first: Promise<IteratorResult<Encoded>>;
   headersDue = false;
@@ -77,8 +80,9 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
   #over = false;
   #how: How = "gone";
 
-  constructor(handling: Handling) {
+  constructor({ called, ...handling }: Handling) {
     this.#handling = handling;
+    this.#called = called;
     this.first = this.#firstStep();
     this.#waiting = this.first;
     // It may reject when nobody reads it any more.
@@ -87,7 +91,8 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
 
   /** The caller is let in. */
   open(headersDue: boolean): void {
-    const { context, called, scope } = this.#handling;
+    const { context, scope } = this.#handling;
+    const called = this.#called!;
     this.headersDue = headersDue;
     context.callbacks.open(called);
     scope.add(() => context.callbacks.close(called, this.#how));
@@ -102,8 +107,12 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     this.#handling.merged?.delivered(seq);
   }
 
+  release(): void {
+    this.#called = undefined;
+  }
+
   async next(): Promise<IteratorResult<readonly string[]>> {
-    const { called, described, scope, encode, merged } = this.#handling;
+    const { operation, described, scope, encode, merged } = this.#handling;
     if (this.#over) return DONE;
     if (this.#isEnded()) return this.#finish();
     const blocks: string[] = [];
@@ -120,7 +129,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
         return { done: false, value: blocks };
       }
       if (scope.closed) return this.#end("gone");
-      if (needsEnd(described) && !described.mayEnd?.includes(this.#last)) throw unended(called.operation, described);
+      if (needsEnd(described) && !described.mayEnd?.includes(this.#last)) throw unended(operation, described);
       return this.#finish();
     } catch (error) {
       blocks.push(...this.#fail(error));
@@ -144,8 +153,8 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
   }
 
   #block(encoded: Encoded): string {
-    const { context, called, merged } = this.#handling;
-    const refusal = context.callbacks.message(called, encoded.message, "server");
+    const { context, merged } = this.#handling;
+    const refusal = this.#called && context.callbacks.message(this.#called, encoded.message, "server");
     // The stream ends with it as with any failure; its last message, the fault, is not refused again.
     if (refusal && !this.#over) throw refusal;
     this.#seq++;
@@ -176,15 +185,16 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
 
   /** The protocol's own error, where its stream has one. */
   #fail(error: unknown): readonly string[] {
-    const { context, called, described, scope, encode } = this.#handling;
-    if (this.#over || scope.closed) {
+    const { context, operation, described, scope, encode } = this.#handling;
+    const called = this.#called;
+    if (!called || this.#over || scope.closed) {
       this.#end("gone");
       return [];
     }
     this.#end("failed");
     const refusal = refusalOf(error);
-    context.callbacks.refuse(called, refusal, error, called.operation);
-    if (isHidden(error)) context.callbacks.report(error, "handler", called.operation);
+    context.callbacks.refuse(called, refusal, error, operation);
+    if (isHidden(error)) context.callbacks.report(error, "handler", operation);
     if (described.fault === undefined) return [];
     return [this.#block(encode(faultMessage(context.contract, described.fault, refusal)))];
   }

@@ -3,6 +3,7 @@ import type { Scope } from "@parlance/wire/scope";
 import { invoke } from "../callback.js";
 import { defer, sharesTimers } from "../defer.js";
 import type { Limits } from "../limits.js";
+import { isRevoked } from "../reason.js";
 
 /** The connection under a stream. Nothing is written to it after `end` or `cut`. */
 export interface Sink {
@@ -177,8 +178,9 @@ export class BlockWriter implements SseWriter {
     );
   }
 
-  /** Writes what is left, and ends the sink; cuts it where the source has failed. */
+  /** Writes what is left, and ends the sink; cuts it where the source has failed, or the reader may not read on. */
   #end(): void {
+    if (isRevoked(this.#reader.reason)) return this.#cut();
     this.flush();
     if (this.#over) return;
     // The end would say that the stream is whole.

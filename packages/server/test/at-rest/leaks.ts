@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, serve } from "@parlance/server";
-import { type Gauge, Scope, totals } from "@parlance/wire/scope";
+import { type Gauge, type Measure, Scope, totals } from "@parlance/wire/scope";
 import { afterAll, expect, test } from "vitest";
 
 // Each test here does what its name says, and `at-rest.test.ts` expects the setup file to fail it, or not to.
@@ -27,14 +27,15 @@ test("clean: the app of an earlier test is closed, and one that outlives tests i
   expect(outlives.stats().calls).toBe(1);
 });
 
-const { queued, logged, ...gauges } = totals();
+const { queued, logged, held, received, tickets, tombstones, ...gauges } = totals();
+const measures = Object.keys({ queued, logged, held, received, tickets, tombstones }) as Measure[];
 for (const gauge of Object.keys(gauges) as Gauge[])
   test(`leaks: 1 ${gauge}`, () => {
     uproot();
     plant(root.hold(() => {}, gauge));
   });
 
-for (const of of Object.keys({ queued, logged }) as ("queued" | "logged")[])
+for (const of of measures)
   test(`leaks: 7 ${of}`, () => {
     uproot();
     const scope = root.child();

@@ -53,7 +53,7 @@ function streams(limits: Partial<Limits> = {}, log: EventLog = memoryLog(), remo
     ownerOf: (principal: unknown) => String(principal),
     limits: { ...LIMITS, grace: 1000, tombstoneLife: 200, heartbeat: 0, ...limits },
     root,
-    places: { take },
+    ledger: { take, hold() {} },
     callbacks: { report, refuse() {} },
     lastCalls: lastCalls(),
     shutdown: draining,
@@ -93,7 +93,7 @@ function streams(limits: Partial<Limits> = {}, log: EventLog = memoryLog(), remo
       pulls++;
       return waiting.shift() ?? new Promise<IteratorResult<readonly string[]>>((resolve) => void steps.push(resolve));
     };
-    return { blocks: () => ({ next }), headersDue: true, delivered() {} };
+    return { blocks: () => ({ next }), headersDue: true, delivered() {}, release() {} };
   };
   const deliver = (
     key: string | undefined,

@@ -56,7 +56,7 @@ function asking({ joins = {}, cancels = [], closed = false, size = true, refuses
       refuse: () => {},
       report: () => {},
     },
-    places: { take },
+    ledger: { take: (owner: string, of: string, scope: Scope) => of !== "call" && take(owner, of, scope), hold() {} },
     root,
   } as unknown as Context;
   const nameOf = (name: string) => {
@@ -70,9 +70,11 @@ function asking({ joins = {}, cancels = [], closed = false, size = true, refuses
     return cancels.includes(nameOf(name).operation);
   };
   const streams = {
-    async join(name: string, cursor: unknown) {
+    async join(name: string, cursor: unknown, _: Scope, admit: () => Promise<void>) {
       joined(nameOf(name).operation, cursor);
-      return joins[nameOf(name).operation];
+      const found = joins[nameOf(name).operation];
+      if (found && !("gap" in found)) await admit();
+      return found;
     },
     cancel,
   } as unknown as ResumableStreams;

@@ -1,10 +1,7 @@
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, apiKey, bearer, type Refusal, type ServeOptions, serve } from "@parlance/server";
-import { Scope } from "@parlance/wire/scope";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isLoopback, isOwn } from "../../src/http/origin.js";
-import { ownersOf } from "../../src/identity.js";
-import { places } from "../../src/places.js";
 
 // Who may call, and how much: each rule with what it lets in and what it does not.
 
@@ -182,55 +179,5 @@ describe("a server", () => {
       null,
       null,
     ]);
-  });
-});
-
-describe("places", () => {
-  const authenticate = () => "x";
-  const ownerOf = ownersOf({ authenticate });
-  const scopes: Scope[] = [];
-  const scope = (): Scope => {
-    const made = Scope.open(() => {});
-    if (scopes.push(made) === 1)
-      onTestFinished(() => {
-        for (const one of scopes.splice(0)) one.close();
-      });
-    return made;
-  };
-
-  test("are counted for each principal, streams up to the limit and readers up to twice as many, until their scope closes", () => {
-    const { take } = places({ authenticate }, 2, ownerOf);
-    const takeOne = (principal: unknown, of: "stream" | "reader") => {
-      const own = scope();
-      take(principal, of, own);
-      return own;
-    };
-    for (const principal of ["a", { id: "a" }, { id: 1 }, 1, { sub: "a" }]) {
-      const streams = [1, 2].map(() => takeOne(principal, "stream"));
-      const readers = [1, 2, 3, 4].map(() => takeOne(principal, "reader"));
-      expect(() => takeOne(principal, "stream")).toThrow(refused(429, /no more than 2 streams .*maxStreams/));
-      expect(() => takeOne(principal, "reader")).toThrow(refused(429, /no more than 4 readers .*maxStreams/));
-      for (const one of [streams[0]!, streams[0]!, readers[0]!]) one.close();
-      expect(() => [takeOne(principal, "stream"), takeOne(principal, "reader")]).not.toThrow();
-      expect(() => takeOne(principal, "stream")).toThrow(refused(429));
-      expect(() => takeOne(principal, "reader")).toThrow(refused(429));
-      // All of them again, after all are gone.
-      for (const one of scopes.splice(1)) one.close();
-      for (const _ of [1, 2]) takeOne(principal, "stream");
-      expect(() => takeOne(principal, "stream")).toThrow(refused(429));
-    }
-  });
-
-  test("a refused caller may try again in a second", () => {
-    const { take } = places({ authenticate }, 0, ownerOf);
-    expect(() => take("a", "stream", scope())).toThrow(expect.objectContaining({ retryAfter: 1 }));
-  });
-
-  test("are not counted without authentication, nor for a scope that is closed", () => {
-    const open = places({}, 0, ownerOf);
-    for (const _ of [1, 2]) expect(() => open.take("a", "stream", scope())).not.toThrow();
-    const over = scope();
-    over.close();
-    expect(() => places({ authenticate }, 0, ownerOf).take("a", "stream", over)).not.toThrow();
   });
 });
