@@ -136,7 +136,7 @@ class HandlerCall implements Call<AnySession> {
     Object.defineProperty(this, "request", HandlerCall.#request);
     Object.defineProperty(this, "signal", HandlerCall.#signal);
     this.principal = principal;
-    this.session = (key) => context.sessions.session(nameOf(context, principal, key));
+    this.session = (key) => context.sessions.session(nameOf(context, principal, key), key);
     if (ask) this.ask = ask;
   }
 }

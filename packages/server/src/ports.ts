@@ -80,8 +80,8 @@ export interface Claimed extends Pick<Waiting, "message"> {
 
 /** The sessions of one app: their readers, the messages that none has confirmed, and the asks that are open. */
 export interface SessionStore {
-  /** What a handler gets as `call.session(key)`. */
-  session(key: string): AnySession;
+  /** What a handler gets as `call.session(id)`, by the session's name. */
+  session(key: string, id: string): AnySession;
   /** Reads a session until the scope closes. A new reader gets what no reader has confirmed, and the asks that are open. */
   subscribe(key: string, subscriber: Subscriber, scope: Scope): void;
   /**

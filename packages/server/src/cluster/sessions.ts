@@ -24,6 +24,8 @@ const ASKED: ReadonlySet<Packet["type"]> = new Set(["who", "find", "settle", "ow
  */
 export class ClusterSessions implements SessionStore {
   readonly #name: string;
+  /** The property of a decision that names its session. */
+  readonly #property: string | undefined;
   readonly #wiring: Wiring;
   readonly #local: LocalSessions;
   readonly #followed: FollowedSessions;
@@ -37,13 +39,15 @@ export class ClusterSessions implements SessionStore {
   #ended = 0;
 
   constructor(
-    { name, exchanges = [] }: AnyContract,
+    { name, session, exchanges = [] }: AnyContract,
     wiring: Wiring,
     makeLocal: (onIdle: (key: string) => void) => LocalSessions,
     onRevoke: (owner: string) => void,
   ) {
     this.#onRevoke = onRevoke;
     this.#name = name;
+    const isKey = exchanges.some(({ key, answers }) => [key, ...answers.map(({ key }) => key)].includes(session));
+    this.#property = isKey ? undefined : session;
     this.#wiring = wiring;
     this.servers = new Servers({
       wiring,
@@ -64,7 +68,8 @@ export class ClusterSessions implements SessionStore {
     this.#decisions = new Decisions({
       local: this.#local,
       answering,
-      inquire: (type, key, reply) => this.servers.askAll(key, (id) => ({ type, key, from: me, id, reply })),
+      inquire: (type, key, reply) =>
+        this.servers.askAll(key, (id) => ({ type, key, from: me, id, reply: this.#shown(reply, undefined, key) })),
     });
     this.#inbox = new Inbox(
       wiring,
@@ -90,7 +95,7 @@ export class ClusterSessions implements SessionStore {
     this.servers.listen().catch(() => {});
   }
 
-  session(key: string): AnySession {
+  session(key: string, id: string): AnySession {
     const { send, ask } = this.#local.session(key);
     return {
       send: (message) => {
@@ -101,7 +106,7 @@ export class ClusterSessions implements SessionStore {
       ask: (message, options) => {
         const answer = ask(message, options);
         this.#followed.follow(key);
-        return answer;
+        return answer.then((reply) => this.#shown(reply, key, id));
       },
     };
   }
@@ -145,6 +150,13 @@ export class ClusterSessions implements SessionStore {
 
   revoke(owner: string): Promise<void> {
     return this.servers.confirm("a revoke", (id) => ({ type: "revoke", from: this.servers.me, id, owner }));
+  }
+
+  /** A decision with another id of its session: pub/sub carries the session's name in place of its key, which may be a secret. */
+  #shown(reply: AnyMessage, from: string | undefined, to: string): AnyMessage {
+    const session = this.#property;
+    const id = session === undefined ? undefined : (reply as unknown as Readonly<Record<string, unknown>>)[session];
+    return id === undefined || (from !== undefined && id !== from) ? reply : { ...reply, [session!]: to };
   }
 
   /** Learns how often others have ended a session. */
