@@ -137,7 +137,7 @@ describe("A reader here", () => {
 describe("A reader elsewhere", () => {
   test("is greeted, gets what is sent here, and no more once it has left", async () => {
     const { sessions, heard, tell, me } = await meeting();
-    void sessions.session("s").send(say("1"));
+    void sessions.session("s", "s").send(say("1"));
     await after(0);
     heard();
     await tell({ type: "reads", readers: ["far"], ends: [] });
@@ -146,15 +146,15 @@ describe("A reader elsewhere", () => {
     const [first] = heard("messages");
     expect((first!.messages as [number, object][]).map(([, message]) => textOf(message as never))).toEqual(["1"]);
     await tell({ type: "left", reader: "far" });
-    void sessions.session("s").send(say("2"));
+    void sessions.session("s", "s").send(say("2"));
     await after(1000);
     expect(heard("messages")).toEqual([]);
   });
 
   test("that has what it was sent keeps later ones here from it", async () => {
     const { sessions, tell, me, reader } = await meeting();
-    void sessions.session("s").send(say("1"));
-    void sessions.session("s").send(say("2"));
+    void sessions.session("s", "s").send(say("1"));
+    void sessions.session("s", "s").send(say("2"));
     await tell({ type: "received", reader: "far", place: 1, had: 1 }, me);
     expect((await reader()).texts()).toEqual(["2"]);
   });
@@ -182,7 +182,7 @@ describe("A question of another server", () => {
 
   test("about an ask finds it, and settles it once", async () => {
     const { sessions, heard, tell, me } = await meeting();
-    const asked = sessions.session("s").ask(call("t1"));
+    const asked = sessions.session("s", "s").ask(call("t1"));
     await after(0);
     heard();
     for (const type of ["find", "settle", "settle"]) await tell({ type, id: type, reply: approve("t1") }, me);
@@ -250,7 +250,7 @@ describe("The end of a session", () => {
 
   test("that another server has missed is sent to it, and its readers are not met before it knows", async () => {
     const { sessions, heard, tell, me } = await meeting();
-    void sessions.session("s").send(say("1"));
+    void sessions.session("s", "s").send(say("1"));
     await after(0);
     sessions.end("s");
     await after(0);
@@ -263,7 +263,7 @@ describe("The end of a session", () => {
 
   test("leaves what nobody has confirmed to those that ask for it, with its end", async () => {
     const { sessions, heard, tell, me } = await meeting();
-    void sessions.session("s").send(say("1"));
+    void sessions.session("s", "s").send(say("1"));
     await after(0);
     sessions.end("s");
     await after(0);

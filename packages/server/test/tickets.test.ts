@@ -32,6 +32,7 @@ function channels(limits: Partial<Limits> = {}, remote: Partial<RemoteChannels> 
     limits: { ...LIMITS, grace: 1000, ticketLife: 500, heartbeat: 0, ...limits },
     root,
     ledger: book,
+    ownerOf: (principal: unknown) => String(principal),
     callbacks: { report },
   } as unknown as Context;
   const held: Port[] = [];
@@ -298,8 +299,8 @@ describe("A conversation", () => {
     expect([stats(), local.find({ name: "a", place })]).toEqual([{ channels: 0, timers: 0 }, undefined]);
     local.open(called, { name: "a", place });
     expect(takes.mock.calls.map(([owner, what]) => [owner, what])).toEqual([
-      ["", "stream"],
-      ["", "stream"],
+      ["me", "stream"],
+      ["me", "stream"],
     ]);
   });
 });

@@ -4,14 +4,10 @@ import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
 import { digest } from "../digest.js";
 import type { Answer } from "../http/answer.js";
-<<<<<<< HEAD
+
 import { conversationName } from "../identity.js";
 import type { Limits } from "../limits.js";
-=======
-import { isOwn } from "../http/origin.js";
-import { conversationName, ownerIn } from "../identity.js";
-import type { Called } from "../options.js";
->>>>>>> c11c1060 (server: limit, count and revoke what a principal holds)
+
 import type { Accepted, ChannelDelivery } from "../ports.js";
 import { CallPort } from "./call-port.js";
 import {
@@ -45,33 +41,6 @@ export interface RemoteChannels {
   /** Resolves when the other servers can ask for this one's channels, or pub/sub is down. */
   listen(): Promise<unknown>;
 }
-
-<<<<<<< HEAD
-=======
-interface Conversation {
-  readonly epoch: string;
-  readonly called: Called;
-  /** Until the client can miss nothing of it any more. */
-  readonly life: Scope;
-  readonly durable: Durable;
-  /** The digest of the last ticket. An earlier one, held back by a proxy, is void. */
-  ticket?: string;
-  /** Settles when its handler is done; absent before the first socket. */
-  conversed?: Promise<void>;
-  /** The number of frames that the client reports to have. */
-  peerHas: number;
-  stopWaiting: () => void;
-}
-
-interface Ticket {
-  /** Undefined where it is over. */
-  readonly conversation: Conversation | undefined;
-  readonly owner: string;
-  readonly place: Place;
-  readonly expires: number;
-}
-
->>>>>>> c11c1060 (server: limit, count and revoke what a principal holds)
 export function resumableChannels(
   context: Context,
   direct: ChannelDelivery,
@@ -145,164 +114,3 @@ function offerAnswer(epoch: string, offer: ChannelOffer, limits: Limits): Answer
     body: JSON.stringify(offer),
   };
 }
-<<<<<<< HEAD
-=======
-
-/** The conversations of this server, and the tickets by which sockets join them. */
-class Conversations implements LocalChannels {
-  readonly #context: Context;
-  readonly #converse: Converse;
-  /** The prefix of this server's tickets. */
-  readonly #server: () => string;
-  readonly #byName = new Map<string, Conversation>();
-  readonly #tickets = new Map<string, Ticket>();
-  readonly #endings: Endings;
-
-  constructor(context: Context, converse: Converse, server: () => string) {
-    this.#context = context;
-    this.#converse = converse;
-    this.#server = server;
-    this.#endings = endings(context.limits, (ended) => this.#forgetTicket(ended));
-    context.root.measure("tickets", () => {
-      const now = Date.now();
-      return [...this.#tickets.values()].filter(({ expires }) => expires >= now).length;
-    });
-  }
-
-  open(called: Called, asked: Asked): Found {
-    const { limits, ledger, root } = this.#context;
-    const owner = ownerIn(asked.name);
-    const life = root.child("channels");
-    try {
-      ledger.take(owner, "stream", life);
-    } catch (error) {
-      life.close(error);
-      throw error;
-    }
-    const held = durable({
-      Paced: PacedPort,
-      get limit() {
-        return ledger.allowance(owner, Math.max(limits.maxKept, limits.maxQueued));
-      },
-      pace: ledger.pace(owner),
-      onCut: () => this.#wait(conversation),
-      // 1001 from a client is a page that was left: its key is gone with it.
-      mayReturn: (code) => code !== 1001 && isCut(code),
-      onEnd: (code) => {
-        const { received, sent } = held;
-        if (!isCut(code)) this.#endings.note(asked.name, { epoch, received, sent });
-        void Promise.resolve(conversation.conversed).then(() => life.close());
-      },
-    });
-    const epoch = newKey().slice(0, 8);
-    const conversation: Conversation = {
-      epoch,
-      called,
-      life,
-      durable: held,
-      peerHas: 0,
-      stopWaiting: () => {},
-    };
-    this.#byName.set(asked.name, conversation);
-    ledger.hold(owner, life, (reason) => life.close(reason));
-    life.add(() => {
-      this.#forgetTicket(conversation);
-      if (this.#byName.get(asked.name) === conversation) this.#byName.delete(asked.name);
-      held.end(1001, "the server is closing");
-    });
-    return this.#resume(conversation, asked);
-  }
-
-  find(asked: Asked): Found | undefined {
-    // Its handler may be still at work.
-    const ended = this.#endings.find(asked.name, asked.cursor);
-    if (ended) return this.#offer(ended, ended.received, undefined, asked);
-    const conversation = this.#byName.get(asked.name);
-    if (!conversation || (asked.cursor && asked.cursor.epoch !== conversation.epoch)) return undefined;
-    return this.#resume(conversation, asked);
-  }
-
-  take({ ticket, owner, place: shown }: Shown): ((port: Port) => boolean) | undefined {
-    const { pathname, origin, own } = shown;
-    const given = this.#tickets.get(ticket);
-    this.#tickets.delete(ticket);
-    if (!given || given.expires < Date.now()) return undefined;
-    const { place, conversation } = given;
-    if (owner !== undefined && owner !== given.owner) return undefined;
-    // A browser sends no Origin with a GET to the page's own server, and always one with a handshake.
-    if (place.pathname !== pathname || !(place.origin === origin || (place.origin === null && own))) return undefined;
-    return (port) => (conversation ? this.#attach(conversation, port) : confirmClose(port));
-  }
-
-  cancel(name: string): boolean {
-    const conversation = this.#byName.get(name);
-    conversation?.durable.end(1000, "cancelled");
-    return conversation !== undefined;
-  }
-
-  /** Ends the conversation after the grace period without a socket. */
-  #wait(conversation: Conversation): void {
-    conversation.stopWaiting();
-    conversation.stopWaiting = conversation.life.timeout(this.#context.limits.grace, () =>
-      conversation.durable.end(1006, "the client did not come back"),
-    );
-  }
-
-  #resume(conversation: Conversation, asked: Asked): Found {
-    const { cursor } = asked;
-    const { dropped } = conversation.durable;
-    if (cursor && cursor.seq < dropped) return { gap: { after: cursor.seq, first: dropped + 1 } };
-    // The old socket may still deliver: the count is final only once it is detached.
-    conversation.durable.detach();
-    this.#wait(conversation);
-    conversation.peerHas = cursor?.seq ?? 0;
-    return this.#offer(conversation, conversation.durable.received, conversation, asked);
-  }
-
-  /** Without a conversation, one that is over: its client's close has arrived, and the confirmation may not have. */
-  #offer(
-    of: Conversation | Ended,
-    received: number,
-    conversation: Conversation | undefined,
-    { name, ticket, place }: Asked,
-  ): Found {
-    this.#forgetTicket(of);
-    of.ticket = ticket;
-    const expires = Date.now() + this.#context.limits.ticketLife;
-    this.#tickets.set(ticket, { conversation, owner: ownerIn(name), place, expires });
-    return { epoch: of.epoch, received, server: this.#server() };
-  }
-
-  #forgetTicket({ ticket }: Conversation | Ended): void {
-    if (ticket !== undefined) this.#tickets.delete(ticket);
-  }
-
-  #attach(conversation: Conversation, port: Port): boolean {
-    if (!conversation.durable.attach(port, conversation.peerHas)) {
-      port.close(1012, "frames are gone");
-      return false;
-    }
-    // A socket that was cut already waits for the next one.
-    if (!conversation.durable.cut) conversation.stopWaiting();
-    conversation.conversed ??= this.#converse(
-      conversation.called,
-      conversation.durable.port,
-      conversation.life.child(),
-    );
-    return true;
-  }
-}
-
-/** Confirms a close again. */
-function confirmClose(port: Port): boolean {
-  port.listen({ frame() {}, close() {} });
-  port.close(1000, "");
-  return true;
-}
-
-function placeOf(request: Request): Place {
-  const origin = request.headers.get("Origin");
-  const url = new URL(request.url);
-  return { pathname: url.pathname, origin, own: origin !== null && isOwn(origin, url) };
-}
->>>>>>> c11c1060 (server: limit, count and revoke what a principal holds)

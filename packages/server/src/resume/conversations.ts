@@ -18,7 +18,7 @@ import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
 import { isOwn } from "../http/origin.js";
 import { conversationName, ownerIn } from "../identity.js";
-import { type Limits, paceOf } from "../limits.js";
+import type { Limits } from "../limits.js";
 import type { Called } from "../options.js";
 import type { Accepted } from "../ports.js";
 import { gone } from "../reason.js";
@@ -120,6 +120,7 @@ export class Conversations implements LocalChannels {
     this.#converse = converse;
     this.#server = server;
     this.#endings = endings(context.limits, (ended) => this.#forgetTicket(ended));
+    context.root.measure("tickets", () => this.#tickets.size);
   }
 
   open(called: Called, asked: Asked): Found {
@@ -164,18 +165,21 @@ export class Conversations implements LocalChannels {
   }
 
   #begin(called: Called, nameOf?: (key: string) => string): Conversation {
-    const { limits, places, root } = this.#context;
+    const { ledger, limits, ownerOf, root } = this.#context;
+    const owner = ownerOf(called.principal);
     const life = root.child("channels");
     try {
-      places.take(called.principal, "stream", life);
+      ledger.take(owner, "stream", life);
     } catch (error) {
       life.close(error);
       throw error;
     }
     const held = durable({
       Paced: PacedPort,
-      limit: Math.max(limits.maxKept, limits.maxQueued),
-      pace: paceOf(limits),
+      get limit() {
+        return ledger.allowance(owner, Math.max(limits.maxKept, limits.maxQueued));
+      },
+      pace: ledger.pace(owner),
       plain: nameOf !== undefined,
       onCut: () => this.#wait(conversation),
       // 1001 from a client is a page that was left: its key is gone with it.
@@ -204,6 +208,7 @@ export class Conversations implements LocalChannels {
       stopWaiting: () => {},
     };
     life.add(() => held.end(1001, "the server is closing"));
+    ledger.hold(owner, life, (reason) => life.close(reason));
     return conversation;
   }
 
