@@ -1,5 +1,4 @@
 import { inspect } from "node:util";
-import { connect } from "@parlance/client";
 import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
