@@ -25,9 +25,10 @@ test.each<[row: string, file: string, name: string, written: (value: number) => 
   ["`answerTimeout`", "options.ts", "ANSWER_TIMEOUT", (time) => `${time / 1000} s`],
   ["`idleTimeout`", "options.ts", "IDLE_TIMEOUT", (time) => `${time / 1000} s`],
   ["`idleTimeout`", "stream/resuming.ts", "BEATS", (beats) => `${beats} heartbeats`],
+  ["a channel of a server that resumes", "stream/resuming.ts", "BEATS", (beats) => `${beats} heartbeats`],
   ["a plain channel's handshake", "options.ts", "ANSWER_WITHIN", (time) => `${time / 1000} s`],
   [
-    "to ask whether a channel can be resumed",
+    "to ask for the ticket",
     "channel/offer.ts",
     "ASKED",
     (times) => `for ${["no", "one", "two", "three"][times]} tries`,
