@@ -1,9 +1,11 @@
 import { createPatch } from "../diff/create.js";
 import { splitLines } from "../lines.js";
+import { findEvery, findParts, type Part, withEndsOf } from "../match/parts.js";
 import { needOptions } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
+import { spliceText } from "../splice.js";
 import { asText, changeOf, create, gather, modify, modifyBy, newText } from "./file-patch.js";
 import { takeOffGutter } from "./gutter.js";
 import { attempt, refuse, Unreadable } from "./message.js";
@@ -146,16 +148,18 @@ function fill(path: string, now: string, text: string | undefined): FilePatch[] 
 function replaceAll(path: string, old: string, now: string, text: string | undefined): FilePatch[] | null {
   if (text === undefined)
     return refuse(0, "ambiguous", "a patch names each place; give the text, or write one call for each place");
-  // The result of an earlier call may contain the old string again.
-  const left = now.includes(old) ? text.replaceAll(now, "\0") : text;
-  if (!left.includes(old)) return null;
-  return [
-    ...createPatch(
-      text,
-      text.replaceAll(old, () => now),
-      { path },
-    ).files,
-  ];
+  const splices = findLeft(old, now, text).map((part) => ({ ...part, insert: withEndsOf(text, part.from, now) }));
+  if (splices.length > 0) return [...createPatch(text, spliceText(text, splices), { path }).files];
+  const hunks = findEvery(splitLines(old).lines, text).flatMap(
+    (row) => changeOf(asText(splitLines(old).lines), asText(splitLines(now).lines), row + 1) ?? [],
+  );
+  return hunks.length > 0 ? hunks.map((hunk) => modify(path, [hunk])) : null;
+}
+
+/** Every part that the old string is, but for those in the result of an earlier call, which may contain it again. */
+function findLeft(old: string, now: string, text: string): Part[] {
+  const made = findParts(old, now).length > 0 ? findParts(now, text) : [];
+  return findParts(old, text).filter(({ from, to }) => !made.some((each) => each.from <= from && to <= each.to));
 }
 
 /**
@@ -163,28 +167,25 @@ function replaceAll(path: string, old: string, now: string, text: string | undef
  * place is never said: old strings are unique without it, and a place would hide that a call was applied before.
  */
 function widen(old: string, now: string, text = "") {
-  const at = text.indexOf(old);
-  const shift = now.indexOf(old);
-  const applied = shift >= 0 && shift <= at && text.startsWith(now, at - shift);
-  if (at === -1 || applied) return null;
-  if (text.indexOf(old, at + 1) !== -1) {
-    // As whole lines it may occur once; the tool would still refuse it.
-    const left = now.includes(old) ? text.replaceAll(now, "\0") : text;
-    const first = left.indexOf(old);
-    if (first >= 0 && left.indexOf(old, first + 1) !== -1)
-      refuse(0, "ambiguous", `${quote(old)} stands more than once; write more of the lines around it`);
-    return null;
-  }
+  const parts = findParts(old, text);
+  const left = findLeft(old, now, text);
+  // As whole lines it may occur once; the tool would still refuse it.
+  if (left.length > 1) refuse(0, "ambiguous", `${quote(old)} stands more than once; write more of the lines around it`);
+  const [part] = left;
+  if (!part || parts.length > 1) return null;
+  const { from, to } = part;
   // A negative place would count as 0.
-  const start = at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1;
-  const behind = at + old.length;
-  const feed = text.indexOf("\n", behind);
-  if (old.endsWith("\n")) return changeOf(text.slice(start, behind), text.slice(start, at) + now);
+  const start = from === 0 ? 0 : text.lastIndexOf("\n", from - 1) + 1;
+  const feed = text.indexOf("\n", to);
+  const made = withEndsOf(text, from, now);
+  if (old.endsWith("\n")) return changeOf(text.slice(start, to), text.slice(start, from) + made);
   const end = feed === -1 ? text.length : feed + 1;
   // Of whole lines a line feed behind the new ones is their end, as without the text, and no blank line more.
-  const isLines = start === at && (feed === behind || behind === text.length);
-  const made = isLines && now.endsWith("\n") ? now.slice(0, -1) : now;
-  return changeOf(text.slice(start, end), text.slice(start, at) + made + text.slice(behind, end));
+  const isLines = start === from && /^\r?\n?$/.test(text.slice(to, end));
+  return changeOf(
+    text.slice(start, end),
+    text.slice(start, from) + (isLines ? made.replace(/\r?\n$/, "") : made) + text.slice(to, end),
+  );
 }
 
 export type StrReplaceWriting =

@@ -57,7 +57,9 @@ export function rewrite(placings: readonly (Placed | Conflict)[], target: Target
 function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Target): Splice[] | null {
   const { text, lines, starts } = target;
   const splices: Splice[] = [];
-  const endOf = (offset: number) => (rung === "exact" ? "\n" : endingAt(text, offset));
+  // A diff with line numbers says how its lines end. Any other text was typed.
+  const isVerbatim = rung === "exact" && sides.hint !== null;
+  const endOf = (offset: number) => (isVerbatim ? "\n" : endingAt(text, offset));
   for (const { from, to, insert } of sides.changes) {
     const deleted = rows.slice(from, to).filter((each) => each >= 0);
     let before = from - 1;
@@ -81,7 +83,7 @@ function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Targ
       // Where the style cannot be known, its white space may be what was to change.
       const styled = style.write(line, from);
       if (styled === null) return null;
-      const body = kept < 0 ? styled : withoutReturn(lines[kept]!);
+      const body = kept < 0 ? (isVerbatim ? styled : withoutReturn(styled)) : withoutReturn(lines[kept]!);
       written.push(body, endOf(starts[kept < 0 ? (deleted[i] ?? first) : kept]!));
     }
     splices.push({ from: start, to: end, insert: joinLines(written, endOf(start), start, end, sides, target) });

@@ -13,10 +13,16 @@ import { readTarget } from "./target.js";
  * each has to stand where it says.
  */
 export const stand: Stand = (hunks, text, given, isFirst) => {
+  if (hunks.some(isMixed)) return null;
   const inPlace = isFirst || given.length > 0 ? standInPlace(hunks, text) : null;
   const standing = inPlace ?? (isFirst ? null : standMoved(hunks, text));
   return standing && agrees(standing, hunks, text) ? writeStanding(standing, hunks, text, given) : null;
 };
+
+/** Lines that were typed, and not made by a diff, some with a carriage return: new ones get the ends of their place. */
+function isMixed({ oldStart, lines }: Hunk): boolean {
+  return oldStart === null && lines.some((line) => line.endsWith("\r") !== lines[0]!.endsWith("\r"));
+}
 
 /** Whether the hunks say nothing of their places that is against these. */
 function agrees({ rows }: Standing, hunks: readonly Hunk[], text: string): boolean {
