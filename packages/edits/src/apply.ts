@@ -1,8 +1,19 @@
-import type { ApplyOptions } from "./match/aligner.js";
-import { applyBy } from "./match/apply.js";
-import { looseLadder } from "./match/loose.js";
-import type { FilePatch, Patch } from "./patch.js";
-import type { ApplyResult } from "./result.js";
+import { stand } from "./match/exact.js";
+import { climb } from "./match/ladder.js";
+import { endingAt, evenEndings, hasReturns } from "./match/rewrite.js";
+import { lineStarts } from "./match/target.js";
+import { needOptions, needPatch, needText } from "./need.js";
+import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
+import {
+  type ApplyOptions,
+  type ApplyResult,
+  type Conflict,
+  type ConflictReason,
+  type LineRange,
+  type Rung,
+  rungs,
+} from "./result.js";
+import { takeApart } from "./sides.js";
 
 /**
  * Applies the patch of one file to its text. Conflicts are returned, never thrown, and nothing is applied in part.
@@ -11,5 +22,125 @@ import type { ApplyResult } from "./result.js";
  * A patch without files changes nothing; a patch of several files is refused as not found.
  */
 export function applyPatch(patch: FilePatch | Patch, text: string, options: ApplyOptions = {}): ApplyResult {
-  return applyBy(looseLadder, patch, text, options);
+  needApplyOptions(options);
+  const { at } = options;
+  return at === undefined
+    ? applyFile(patch, text, (hunks, text) => applyHunks(hunks, text, options))
+    : applyInRange(patch, text, at, (part) => applyPatch(patch, part, { ...options, at: undefined }));
+}
+
+export function needApplyOptions(options: ApplyOptions): void {
+  needOptions(options, { loosest: rungs, at: "object" });
+}
+
+export function needRange(range: LineRange): void {
+  needOptions(range, { line_start: "number", line_end: "number" });
+}
+
+function applyHunks(hunks: readonly Hunk[], text: string, options: ApplyOptions): ApplyResult {
+  // Lines inserted by number alone match nothing that would show the text's byte order mark and line endings.
+  const bare = hunks.some(({ lines }) => lines.every((line) => line[0] === "+"));
+  const plain = !bare || (text[0] !== "\ufeff" && !text.includes("\r"));
+  const standing = plain ? stand(hunks, text, [], true) : null;
+  if (standing) return standing;
+  const even = options.loosest === "exact" ? hunks : evenEndings(hunks, text);
+  const repairs: Rung[] = even === hunks ? [] : ["line-endings"];
+  // A byte order mark belongs to no line, unless the patch itself has one.
+  const mark = text[0] === "\ufeff" && !hunks.some(({ lines }) => lines.some((line) => line.includes("\ufeff")));
+  const body = mark ? text.slice(1) : text;
+  const result = stand(even, body, repairs, false) ?? climb(even, body, repairs, options);
+  return mark && result.ok ? { ...result, text: `\ufeff${result.text}` } : result;
+}
+
+/** Decides the cases of the file alone; `apply` handles the hunks. */
+export function applyFile(
+  patch: FilePatch | Patch,
+  text: string,
+  apply: (hunks: readonly Hunk[], text: string) => ApplyResult,
+): ApplyResult {
+  needPatch({ patch });
+  needText({ text });
+  const [file, another] = filesOf(patch);
+  if (another) return refuse("not-found");
+  if (!file) return { ok: true, text, hunks: [] };
+  if (file.whole) return replaceWhole(file, text);
+  const { hunks, kind } = file;
+  const index = file.git?.index;
+  // Nearly every index line is of other texts: then it is not taken apart.
+  const [from = "", to = ""] = index?.includes(EMPTY.slice(0, 7)) ? index.split("..") : [];
+  const empty = isEmptyBlob(from);
+  if (hunks.length === 0 && !empty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
+  if ((kind === "create" || empty) && text !== "") {
+    const made = apply(hunks, "");
+    return refuse(made.ok && made.text === text ? "already-applied" : "stale");
+  }
+  const result = apply(hunks, text);
+  return (kind === "delete" || isEmptyBlob(to)) && result.ok && result.text !== "" ? refuse("stale") : result;
+}
+
+const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+
+/** Whether this is git's object name of the empty text, with at least 7 digits. */
+function isEmptyBlob(name: string): boolean {
+  return name.length > 6 && EMPTY.startsWith(name);
+}
+
+/** The new side is the whole file. An existing text gives it line endings and byte order mark. */
+function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
+  const hunk = hunks[0];
+  if (!hunk) return kind === "create" ? { ok: true, text: "", hunks: [] } : refuse("stale");
+  const { new: lines } = takeApart(hunk);
+  const mark = text.startsWith("\ufeff") && !lines[0]?.startsWith("\ufeff") ? "\ufeff" : "";
+  const returns = hasReturns(text) && !lines.some((line) => line.endsWith("\r"));
+  const ending = returns ? "\r\n" : "\n";
+  const body = lines.join(ending) + (lines.length > 0 && !hunk.newNoNewline ? ending : "");
+  const repairs: Rung[] = [];
+  if (returns) repairs.push("line-endings");
+  if (mark) repairs.push("byte-order-mark");
+  return { ok: true, text: mark + body, hunks: [{ id: hunk.id, at: 1, offset: 0, repairs }] };
+}
+
+/** A conflict of the file, not of a hunk. */
+export function fileConflict(reason: ConflictReason): Conflict {
+  return { hunk: "", reason, at: null, candidates: [], total: 0, rung: "exact" };
+}
+
+export function refuse(reason: ConflictReason): ApplyResult {
+  return { ok: false, conflicts: [fileConflict(reason)] };
+}
+
+/** Applies the patch to the lines of a range as if they were the whole text; the others stay as they are. */
+export function applyInRange(
+  patch: FilePatch | Patch,
+  text: string,
+  range: LineRange,
+  apply: (part: string) => ApplyResult,
+): ApplyResult {
+  needPatch({ patch });
+  needText({ text });
+  needRange(range);
+  const { line_start, line_end } = range;
+  const [file] = filesOf(patch);
+  if (file?.whole || file?.kind === "create" || file?.kind === "delete") return apply(text);
+  const starts = lineStarts(text);
+  const lines = starts.length - 1;
+  const first = line_start - 1;
+  const end = Math.min(line_end ?? lines, lines);
+  if (!Number.isInteger(first) || !Number.isInteger(end) || first < 0 || end < first) return refuse("not-found");
+  const [from, to] = [starts[first]!, starts[end]!];
+  const result = apply(text.slice(from, to));
+  if (!result.ok) return { ok: false, conflicts: result.conflicts.map((conflict) => moveConflict(conflict, first)) };
+  const part = result.text;
+  // What the patch knows of the end of its text is not the end of the file.
+  const feed = to < text.length && part !== "" && !part.endsWith("\n") ? endingAt(text, from) : "";
+  return {
+    ok: true,
+    text: text.slice(0, from) + part + feed + text.slice(to),
+    hunks: result.hunks.map((hunk) => ({ ...hunk, at: hunk.at + first })),
+  };
+}
+
+function moveConflict(conflict: Conflict, by: number): Conflict {
+  const { at, candidates } = conflict;
+  return { ...conflict, at: at === null ? null : at + by, candidates: candidates.map((line) => line + by) };
 }

@@ -1,9 +1,8 @@
 import { nameAlike } from "./alike.js";
 import { areDots } from "./dots.js";
 import { splitLines, withoutReturn } from "./lines.js";
-import { looseLine } from "./match/normal.js";
-import { isAnchored, readSection } from "./match/section.js";
-import { readTarget } from "./match/target.js";
+import { isAnchored, readAddress } from "./match/address.js";
+import { looseLine, readTarget } from "./match/target.js";
 import { findNearest } from "./nearest.js";
 import { needPatch } from "./need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
@@ -209,7 +208,7 @@ function accountOne(sides: Sides, wanted: string, place: number, row: number, li
   const { hunk, hint, old } = sides;
   const target = readTarget(lines.join("\n"), [hunk]);
   const own = old.map((_, i) => place + i);
-  if (hunk.section !== undefined && readSection(sides, target)?.contradicted(place, own))
+  if (hunk.section !== undefined && readAddress(sides, target)?.contradicted(place, own))
     return {
       problem: `${wanted} is at line ${row + 1}, but not below ${quote(hunk.section)}, which the @@ line names.`,
       advice: "Send the right name behind the @@, or none.",

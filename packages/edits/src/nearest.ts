@@ -1,4 +1,4 @@
-import { looseLine } from "./match/normal.js";
+import { looseLine } from "./match/target.js";
 import type { Sides } from "./sides.js";
 
 /** Finds the place with the most old lines, or else the line most like the longest of them; and the first that differs. */

@@ -2,10 +2,9 @@ import { applyPatch } from "../apply.js";
 import { createPatch } from "../diff/create.js";
 import { diffLines } from "../diff/diff.js";
 import { readSource } from "../diff/source.js";
-import type { ApplyOptions } from "../match/aligner.js";
 import { needText } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
-import type { AppliedHunk, Conflict } from "../result.js";
+import type { AppliedHunk, ApplyOptions, Conflict } from "../result.js";
 import { spliceText } from "../splice.js";
 import type { Position, TextEdit } from "./protocol.js";
 

@@ -1,9 +1,7 @@
-import { applyPatch } from "../apply.js";
-import type { ApplyOptions } from "../match/aligner.js";
-import { fileConflict } from "../match/file.js";
+import { applyPatch, fileConflict } from "../apply.js";
 import { needOptions, needPatch } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
-import type { AppliedHunk, Conflict, Rung } from "../result.js";
+import type { AppliedHunk, ApplyOptions, Conflict, Rung } from "../result.js";
 import type { Annotated, ChangeAnnotation, WorkspaceEdit } from "./protocol.js";
 import { diffTexts } from "./text-edits.js";
 

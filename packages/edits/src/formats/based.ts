@@ -1,10 +1,9 @@
 import { applyPatch } from "../apply.js";
 import { createPatch } from "../diff/create.js";
 import { countLines, identifyHunks } from "../hunk.js";
-import type { ApplyOptions } from "../match/aligner.js";
 import { needPatch, needText } from "../need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
-import type { Conflict } from "../result.js";
+import type { ApplyOptions, Conflict } from "../result.js";
 import { formatPatch } from "../unified/format.js";
 
 export type BasedWriting =

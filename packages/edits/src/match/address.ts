@@ -1,24 +1,53 @@
-import { type Block, readBlocks } from "./blocks.js";
-import { isAnchored, lastRow, type ReadAddress, readSection } from "./section.js";
-import { lastUpTo } from "./sorted.js";
-import type { Below, Target } from "./target.js";
+import type { Hunk } from "../patch.js";
+import type { Sides } from "../sides.js";
+import { type Block, readBlocks, readOutline } from "./outline.js";
+import { type Below, lastUpTo, type Target } from "./target.js";
 
-/** Checks the whole address: anchors and the end of the file are looked for in the blocks of the text. */
-export const readAddress: ReadAddress = (sides, target) => {
-  const { hunk, leading } = sides;
-  const address = readSection(sides, target);
-  if (address === null || !isAnchored(hunk)) return address;
-  const { anchors = [], atEnd } = hunk;
-  const { last } = target.outline!;
+/**
+ * What a hunk says of its place beside line numbers. `inside`: the place fits its anchors and the end of the file, which
+ * are part of the address. `contradicted`: its section is a line of the text, but not the one that the place is below.
+ */
+export interface Address {
+  readonly inside: (row: number, rows: readonly number[]) => boolean;
+  readonly contradicted: (row: number, rows: readonly number[]) => boolean;
+}
+
+/** Whether a hunk has more than numbers and a section for its place. */
+export function isAnchored({ anchors, atEnd }: Hunk): boolean {
+  return (anchors?.length ?? 0) > 0 || atEnd === true;
+}
+
+/** Whether a hunk has more than numbers for its place. */
+export function hasAddress(hunk: Hunk): boolean {
+  return isAnchored(hunk) || hunk.section !== undefined;
+}
+
+/** The address of a hunk; null if it has only numbers for its place. Anchors and the end of the file are looked for in the blocks of the text. */
+export function readAddress({ hunk, leading }: Sides, target: Target): Address | null {
+  if (!hasAddress(hunk)) return null;
+  const { section, anchors = [], atEnd } = hunk;
+  const { lines, effort } = target;
+  target.outline ??= readOutline(lines, effort);
+  const { find, hasLike, last } = target.outline;
+  const heads = section === undefined ? [] : find(section);
   const below = anchors.length > 0 ? readBelow(anchors, target) : null;
   return {
-    ...address,
     inside(row, rows) {
       if (atEnd && lastRow(row, rows) < last) return false;
       return below === null || below(row, firstChange(row, rows, leading));
     },
+    contradicted(row, rows) {
+      if (heads.length === 0) return false;
+      const head = heads[lastUpTo(heads, lastRow(row, rows))];
+      return head === undefined || (head < row && hasLike(head, head + 1, row));
+    },
   };
-};
+}
+
+function lastRow(row: number, rows: readonly number[]): number {
+  for (let i = rows.length - 1; i >= 0; i--) if (rows[i]! >= 0) return rows[i]!;
+  return row - 1;
+}
 
 /** Whether a hunk that begins at a row and changes lines from another on stands in the block of its last anchor. */
 function readBelow(anchors: readonly string[], target: Target): Below {

@@ -1,8 +1,7 @@
 import { commonEnds } from "../same-ends.js";
 import type { Change, Sides } from "../sides.js";
-import { looseLine } from "./normal.js";
 import { hasSlip } from "./slip.js";
-import { indexBy, type LineIndex, type Target } from "./target.js";
+import { indexBy, type LineIndex, looseLine, type Target } from "./target.js";
 
 /** "no": the place fits only without a context line that is a wholly different one there. It is written only where it is "yes". */
 export type Verdict = "yes" | "no" | "unclear";

@@ -1,11 +1,10 @@
 import { areDots } from "../dots.js";
 import type { Conflict, ConflictReason, Rung } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
-import { type Fill, inARow, type Ladder, readMatch } from "./ladder.js";
-import { type Candidate, conflict } from "./match.js";
-import { looseLine } from "./normal.js";
-import { lastUpTo } from "./sorted.js";
-import { findRows, indexBy, type Target } from "./target.js";
+import { readAddress } from "./address.js";
+import { inARow, readMatch, STEPS } from "./ladder.js";
+import { type Candidate, conflict } from "./place.js";
+import { findRows, indexBy, lastUpTo, looseLine, type Target } from "./target.js";
 
 /** The lines between dots, and the rows at which they can stand. */
 interface Piece {
@@ -18,7 +17,7 @@ interface Piece {
  * between the dots must have one place only, in order. At least one line must be omitted between pieces, and all omitted
  * lines must be in the block that the pieces are in. Null if a hunk has no dots, or if the text has such a line itself.
  */
-export const fillDots: Fill = (sides, target, ladder) => {
+export function fillDots(sides: Sides, target: Target): Candidate | Conflict | null {
   const { places } = indexBy(looseLine, target);
   const dots = sides.hunk.lines.filter(
     (line) => areDots(line.slice(1)) && !places.get(looseLine(line.slice(1)))?.length,
@@ -28,7 +27,7 @@ export const fillDots: Fill = (sides, target, ladder) => {
   if (dots.some((line) => line[0] !== " ")) return refuse("not-found");
   const pieces = cut(sides, new Set(dots));
   if (pieces === null) return refuse("ambiguous");
-  for (const [rung, text, patch] of ladder.steps) {
+  for (const [rung, text, patch] of STEPS) {
     for (const piece of pieces) {
       const { old, new: now, inserts } = piece.sides;
       const all = findRows(old, text, patch, target);
@@ -44,16 +43,16 @@ export const fillDots: Fill = (sides, target, ladder) => {
     const open = pieces.find(({ rows }) => rows.length !== 1);
     if (open) return refuse(open.rows.length > 1 ? "ambiguous" : "not-found", open.rows);
     const filled = fill(sides, pieces, target);
-    return filled ? place(filled, pieces[0]!.rows[0]!, rung, target, ladder) : refuse("not-found");
+    return filled ? place(filled, pieces[0]!.rows[0]!, rung, target) : refuse("not-found");
   }
   return refuse("not-found");
-};
+}
 
 /** The place of a hunk whose dots are filled in. */
-function place(sides: Sides, row: number, rung: Rung, target: Target, ladder: Ladder): Candidate | Conflict {
+function place(sides: Sides, row: number, rung: Rung, target: Target): Candidate | Conflict {
   const rows = inARow(row, sides.old);
-  const address = ladder.readAddress(sides, target);
-  const match = readMatch(sides, row, rung, ladder, target);
+  const address = readAddress(sides, target);
+  const match = readMatch(sides, row, rung, target);
   if (match === null || (address && (!address.inside(row, rows) || address.contradicted(row, rows))))
     return conflict(sides, match ? "not-found" : "ambiguous", "elided", [row]);
   return { sides, found: [{ ...match, style: { ...match.style, repairs: [...match.style.repairs, "elided"] } }] };

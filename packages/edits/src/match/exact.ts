@@ -1,10 +1,59 @@
 import { countLines } from "../hunk.js";
 import type { Hunk } from "../patch.js";
+import type { ApplyResult, Rung } from "../result.js";
 import { hintOf, takeApart } from "../sides.js";
-import type { Splice } from "../splice.js";
-import { type Effort, startEffort } from "./effort.js";
-import { lastUpTo } from "./sorted.js";
-import { isNear, lineStarts } from "./target.js";
+import { type Splice, spliceText } from "../splice.js";
+import { hasAddress, readAddress } from "./address.js";
+import { isNear } from "./settle.js";
+import { type Effort, lastUpTo, lineStarts, readTarget, startEffort } from "./target.js";
+
+/**
+ * The result where all hunks stand byte for byte and say nothing of their places that is against them; else null. The first time
+ * each has to stand where it says.
+ */
+export function stand(
+  hunks: readonly Hunk[],
+  text: string,
+  given: readonly Rung[],
+  isFirst: boolean,
+): ApplyResult | null {
+  if (hunks.some(isMixed)) return null;
+  const inPlace = isFirst || given.length > 0 ? standInPlace(hunks, text) : null;
+  const standing = inPlace ?? (isFirst ? null : standMoved(hunks, text));
+  return standing && agrees(standing, hunks, text) ? writeStanding(standing, hunks, text, given) : null;
+}
+
+/** Lines that were typed, and not made by a diff, some with a carriage return: new ones get the ends of their place. */
+function isMixed({ oldStart, lines }: Hunk): boolean {
+  return oldStart === null && lines.some((line) => line.endsWith("\r") !== lines[0]!.endsWith("\r"));
+}
+
+/** Whether the hunks say nothing of their places that is against these. */
+function agrees({ rows }: Standing, hunks: readonly Hunk[], text: string): boolean {
+  if (!hunks.some(hasAddress)) return true;
+  const target = readTarget(text, hunks);
+  return hunks.every((hunk, i) => {
+    if (!hasAddress(hunk)) return true;
+    const sides = takeApart(hunk);
+    const own = sides.old.map((_, line) => rows[i]! + line);
+    const address = readAddress(sides, target);
+    return !address || (address.inside(rows[i]!, own) && !address.contradicted(rows[i]!, own));
+  });
+}
+
+function writeStanding(
+  { rows, splices }: Standing,
+  hunks: readonly Hunk[],
+  text: string,
+  repairs: readonly Rung[],
+): ApplyResult {
+  const applied = hunks.map((hunk, i) => {
+    const row = rows[i]!;
+    const offset = row - (hintOf(hunk) ?? row);
+    return { id: hunk.id, at: row + 1, offset, repairs: offset === 0 ? repairs : ["place" as const, ...repairs] };
+  });
+  return { ok: true, text: spliceText(text, splices), hunks: applied };
+}
 
 const LINE_FEED = 10;
 const PLUS = 43;
@@ -23,7 +72,7 @@ export interface Standing {
 }
 
 /** Places hunks that all stand exactly at their numbers; else null. One pass, without splitting the text. */
-export function standInPlace(hunks: readonly Hunk[], text: string): Standing | null {
+function standInPlace(hunks: readonly Hunk[], text: string): Standing | null {
   const rows: number[] = [];
   const splices: Splice[] = [];
   let row = 0;

@@ -1,79 +1,69 @@
+import { withoutReturn } from "../lines.js";
 import type { Hunk } from "../patch.js";
-import { type ApplyResult, type Conflict, type ConflictReason, type Rung, rungs } from "../result.js";
+import { type ApplyOptions, type ApplyResult, type Conflict, type Rung, rungs } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
-import type { ApplyOptions } from "./aligner.js";
-import { findApplied } from "./applied.js";
-import { type Candidate, conflict, type Match } from "./match.js";
-import type { OrderRows } from "./order.js";
+import { type Address, readAddress } from "./address.js";
+import { alignContext } from "./context.js";
+import { fillDots } from "./elided.js";
+import { type Candidate, conflict, type Match } from "./place.js";
 import { rewrite } from "./rewrite.js";
-import type { Address, ReadAddress } from "./section.js";
-import { settle } from "./settle.js";
-import { lastUpTo } from "./sorted.js";
-import { exactStyle, type LearnStyle, pairUp } from "./style.js";
-import { findRows, isNowhere, type Key, readTarget, type Target } from "./target.js";
+import { findApplied, settle } from "./settle.js";
+import { exactStyle, learnStyle, pairUp } from "./style.js";
+import {
+  asIs,
+  findRows,
+  isNowhere,
+  type Key,
+  lastUpTo,
+  looseLine,
+  plainTabs,
+  plainTypography,
+  readTarget,
+  type Target,
+} from "./target.js";
 
 /** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
-export type Step = readonly [rung: Rung, text: Key, patch: Key];
+type Step = readonly [rung: Rung, text: Key, patch: Key];
+
+const trimmedEnd = (line: string) => line.trimEnd();
+const trimmedPlain = (line: string) => plainTypography(line).trimEnd();
 
 /**
- * Places hunks that stand byte for byte, without examining every line of the text; null if in doubt. Its result equals
- * that of the steps. `isFirst`: called before line endings and byte order mark are examined.
+ * The rungs that compare whole lines, mildest first. Each finds every place by its rule, and the first with a place decides:
+ * one that refuses all of its places for cause is the last. Behind them come `elided` (dots stand for lines of the text),
+ * and `context` with `misspelt` (one line of context in four is left out or has a slip, and blank lines differ).
  */
-export type Stand = (
-  hunks: readonly Hunk[],
-  text: string,
-  given: readonly Rung[],
-  isFirst: boolean,
-) => ApplyResult | null;
-
-/** Places a hunk whose lines are not all consecutive; null if there is no such place. */
-export type Align = (
-  sides: Sides,
-  target: Target,
-  address: Address | null,
-  loosest: Rung,
-) => Candidate | Conflict | null;
-
-/** Places a hunk that omits lines with dots; null if it has none. */
-export type Fill = (sides: Sides, target: Target, ladder: Ladder) => Candidate | Conflict | null;
-
-/** Rows at which the old text stands as a part of lines: a hunk that is nowhere may then be ambiguous. */
-export type FindFragments = (old: readonly string[], target: Target) => readonly number[];
-
-/** The ways in which a hunk may match, mildest first: a value, so that a page bundles only those it passes in. */
-export interface Ladder {
-  readonly steps: readonly Step[];
-  /** For a hunk without line number that no step places. */
-  readonly fill?: Fill | undefined;
-  /** For a hunk that no step places. */
-  readonly align?: Align | undefined;
-  /** For a hunk without line number that is nowhere. */
-  readonly findFragments?: FindFragments | undefined;
-  readonly learnStyle: LearnStyle;
-  readonly readAddress: ReadAddress;
-  /** Chooses among several places if the hunks stand in the file's order. */
-  readonly orderRows?: OrderRows | undefined;
-  /** A short cut for large texts. */
-  readonly stand?: Stand | undefined;
-}
+export const STEPS: readonly Step[] = [
+  // Byte for byte.
+  ["exact", asIs, asIs],
+  // Carriage returns at the ends of lines differ.
+  ["line-endings", withoutReturn, withoutReturn],
+  // White space at the ends of lines differs.
+  ["trailing-space", trimmedEnd, trimmedEnd],
+  // Typographic quotes, dashes and spaces stand for those of a keyboard.
+  ["typography", trimmedPlain, trimmedPlain],
+  // `\\t` in the patch is a tab in the text.
+  ["escapes", trimmedEnd, (line) => plainTabs(line).trimEnd()],
+  // White space in front of lines, and how much of it is inside of them, differs.
+  ["indentation", looseLine, looseLine],
+];
 
 /** The most places of one hunk that are kept; a hunk with more is placed by its number or not at all. */
 const MOST = 200;
+
 /** Finds for every hunk the first rung with a place, and writes them all; or returns the conflicts. */
 export function climb(
   hunks: readonly Hunk[],
   text: string,
-  path: string,
   given: readonly Rung[],
-  ladder: Ladder,
   { loosest = "misspelt" }: ApplyOptions,
 ): ApplyResult {
-  const target = readTarget(text, hunks, path);
+  const target = readTarget(text, hunks);
   const candidates = hunks.map((hunk) => {
     const sides = takeApart(hunk);
-    return sides.old.length === 0 ? findBare(sides, target) : findMatches(sides, target, ladder, loosest);
+    return sides.old.length === 0 ? findBare(sides, target) : findPlaces(sides, target, loosest);
   });
-  return rewrite(settle(candidates, target, ladder.orderRows), target, given);
+  return rewrite(settle(candidates, target), target, given);
 }
 
 /** Lines to insert, and no old ones: only a number says where, an empty text, or that it is the end. */
@@ -83,69 +73,97 @@ function findBare(sides: Sides, { text, starts, lines }: Target): Candidate | Co
   return { sides, found: [{ row, rows: [], rung: "exact", style: exactStyle }] };
 }
 
-/** Tries each rung; each also checks whether the new text already stands there. */
-function findMatches(sides: Sides, target: Target, ladder: Ladder, loosest: Rung): Candidate | Conflict {
-  const refuse = (reason: ConflictReason, rung: Rung, at: readonly number[] = []) => conflict(sides, reason, rung, at);
-  const applied = sides.hint === null ? null : findApplied(sides, [0], target);
-  if (applied !== null) return refuse("already-applied", "exact", [applied]);
-  const address = ladder.readAddress(sides, target);
-  const highest = rungs.indexOf(loosest);
-  let last: Rung = "exact";
-  /** Whether a looser rung may succeed. */
-  let sought: boolean | undefined;
+/** What is looked for, where, and below what. */
+interface Search {
+  readonly sides: Sides;
+  readonly target: Target;
+  readonly address: Address | null;
   /** Where the hunk would fit without its address. */
-  let elsewhere: readonly number[] = [];
-  for (const [rung, text, patch] of ladder.steps) {
-    if (rungs.indexOf(rung) > highest) break;
-    last = rung;
-    const all = findRows(sides.old, text, patch, target);
-    // Where the old lines are there and the new ones are not longer, nothing is asked of these.
-    const asked = sides.inserts && (all?.length === 0 || sides.new.length > sides.old.length || hasAnchors(sides));
-    const made = asked ? findRows(sides.new, text, patch, target) : [];
-    if (all === null || made === null) return refuse("ambiguous", rung);
-    if (all.length + made.length === 0) {
-      sought ??= !(isNowhere(sides.old, target) && isNowhere(sides.new, target));
-      if (sought) continue;
-      break;
-    }
-    const places = address ? all.filter((row) => address.inside(row, inARow(row, sides.old))) : all;
-    const applied = address ? made.filter((row) => address.inside(row, inARow(row, sides.new))) : made;
-    if (elsewhere.length === 0 && !(address && places.length)) elsewhere = all;
-    const fresh = places.filter((at) => !isInside(at, sides, applied));
-    if (fresh.length === 0 && applied.length > 0) return refuse("already-applied", rung, applied);
-    // Without a number nothing says that the place where the new lines stand already is not the one.
-    if (sides.hint === null && fresh.length < places.length) return refuse("ambiguous", rung, places);
-    const agreed = address ? fresh.filter((row) => !address.contradicted(row, inARow(row, sides.old))) : fresh;
-    // If number and section point to different places, neither is certain.
-    if (fresh.length > 0 && (agreed.length === 0 || (fresh.includes(sides.hint!) && !agreed.includes(sides.hint!))))
-      return refuse("ambiguous", rung, fresh);
-    const kept = keepNear(agreed, sides, target);
-    const found = kept.flatMap((row) => readMatch(sides, row, rung, ladder, target) ?? []);
-    // A last line without a newline is a place too, unless the hunk says that its own has none.
-    const others = rung === "exact" && sides.hunk.oldNoNewline ? found.length : agreed.length;
-    if (found.length > 0) return { sides, found, total: others };
-    // Only the final newline is to change: a text whose lines fit but not their end is already as the patch wants it.
-    if (fresh.length > 0 && sides.old.join("\n") === sides.new.join("\n"))
-      return refuse("already-applied", rung, fresh);
-    // A looser rung would write here what this one refuses.
-    if (rung !== "exact" && agreed.length > 0) return refuse("ambiguous", rung, agreed);
-  }
-  const isBare = sides.hint === null && highest >= rungs.indexOf("elided");
-  const filled = isBare ? ladder.fill?.(sides, target, ladder) : null;
-  if (filled) return filled;
-  if (ladder.align && highest >= rungs.indexOf("context")) {
-    const found = ladder.align(sides, target, address, loosest);
-    if (found) return found;
-    last = loosest === "context" ? loosest : "misspelt";
-  }
-  const isSearched = elsewhere.length === 0 && sides.hint === null && target.effort.searches-- > 0;
-  const fragments = (isSearched && ladder.findFragments?.(sides.old, target)) || [];
-  if (fragments.length > 1) return conflict(sides, "ambiguous", last, [...new Set(fragments)], fragments.length);
-  return refuse("not-found", last, elsewhere);
+  elsewhere: readonly number[];
 }
 
-function hasAnchors({ hunk }: Sides): boolean {
-  return hunk.anchors !== undefined && hunk.anchors.length > 0;
+/** Tries each rung; each also checks whether the new text already stands there. */
+function findPlaces(sides: Sides, target: Target, loosest: Rung): Candidate | Conflict {
+  const applied = sides.hint === null ? null : findApplied(sides, [0], target);
+  if (applied !== null) return conflict(sides, "already-applied", "exact", [applied]);
+  const search: Search = { sides, target, address: readAddress(sides, target), elsewhere: [] };
+  const isAllowed = (rung: Rung) => rungs.indexOf(rung) <= rungs.indexOf(loosest);
+  let last: Rung = "exact";
+  /** Whether a looser rung may succeed. */
+  let isSought = false;
+  for (const step of STEPS) {
+    if (!isAllowed(step[0])) break;
+    last = step[0];
+    const found = findOnStep(search, step);
+    if (found !== "nothing" && found !== "none here") return found;
+    isSought ||= found === "none here" || !(isNowhere(sides.old, target) && isNowhere(sides.new, target));
+    if (!isSought) break;
+  }
+  const filled = sides.hint === null && isAllowed("elided") ? fillDots(sides, target) : null;
+  if (filled) return filled;
+  if (isAllowed("context")) {
+    last = loosest === "context" ? loosest : "misspelt";
+    const found = findByContext(search, last);
+    if (found) return found;
+  }
+  return conflict(sides, "not-found", last, search.elsewhere);
+}
+
+/** The places of a rung; "nothing" where neither side is in the text, "none here" where a looser rung may say more. */
+function findOnStep(search: Search, [rung, text, patch]: Step): Candidate | Conflict | "nothing" | "none here" {
+  const { sides, target, address } = search;
+  const all = findRows(sides.old, text, patch, target);
+  // Where the old lines are there and the new ones are not longer, nothing is asked of these.
+  const isLonger = sides.new.length > sides.old.length || (sides.hunk.anchors?.length ?? 0) > 0;
+  const made = sides.inserts && (all?.length === 0 || isLonger) ? findRows(sides.new, text, patch, target) : [];
+  if (all === null || made === null) return conflict(sides, "ambiguous", rung, []);
+  if (all.length + made.length === 0) return "nothing";
+  const places = address ? all.filter((row) => address.inside(row, inARow(row, sides.old))) : all;
+  const applied = address ? made.filter((row) => address.inside(row, inARow(row, sides.new))) : made;
+  if (search.elsewhere.length === 0 && !(address && places.length)) search.elsewhere = all;
+  const fresh = places.filter((at) => !isInside(at, sides, applied));
+  if (fresh.length === 0) return applied.length > 0 ? conflict(sides, "already-applied", rung, applied) : "none here";
+  // Without a number nothing says that the place where the new lines stand already is not the one.
+  if (sides.hint === null && fresh.length < places.length) return conflict(sides, "ambiguous", rung, places);
+  return chooseFresh(search, fresh, rung);
+}
+
+function chooseFresh({ sides, target, address }: Search, fresh: readonly number[], rung: Rung) {
+  const agreed = address ? fresh.filter((row) => !address.contradicted(row, inARow(row, sides.old))) : fresh;
+  // If number and section point to different places, neither is certain.
+  if (agreed.length === 0 || (fresh.includes(sides.hint!) && !agreed.includes(sides.hint!)))
+    return conflict(sides, "ambiguous", rung, fresh);
+  const found = keepNear(agreed, sides, target).flatMap((row) => readMatch(sides, row, rung, target) ?? []);
+  // A last line without a newline is a place too, unless the hunk says that its own has none.
+  const total = rung === "exact" && sides.hunk.oldNoNewline ? found.length : agreed.length;
+  if (found.length > 0) return { sides, found, total };
+  // Only the final newline is to change: a text whose lines fit but not their end is already as the patch wants it.
+  if (sides.old.join("\n") === sides.new.join("\n")) return conflict(sides, "already-applied", rung, fresh);
+  // A looser rung would write here what this one refuses.
+  return rung === "exact" ? "none here" : conflict(sides, "ambiguous", rung, agreed);
+}
+
+/** The rungs "context" and "misspelt", whose places compete. */
+function findByContext({ sides, target, address }: Search, rung: Rung): Candidate | Conflict | null {
+  const alignments = alignContext(sides, target, rung === "misspelt");
+  if (alignments === null) return conflict(sides, "ambiguous", rung, []);
+  const places = alignments.flatMap(({ rows, other, verdict }): { row: number; match: Match | null }[] => {
+    const first = rows.findIndex((at) => at >= 0);
+    const row = Math.max(rows[first]! - first, 0);
+    if (address && (!address.inside(row, rows) || address.contradicted(row, rows))) return [];
+    const known = rows.map((at, i) => (other.has(i) ? -1 : at));
+    const style = verdict === "yes" ? learnStyle(pairUp(sides, known, target), sides.changes, target) : null;
+    return [{ row, match: style && { row, rows, rung: other.size > 0 ? "misspelt" : "context", style } }];
+  });
+  const found = places.flatMap(({ match }) => match ?? []);
+  if (places.length > 1 && (sides.hint === null || found.length === 0))
+    return conflict(
+      sides,
+      "ambiguous",
+      rung,
+      places.map(({ row }) => row),
+    );
+  return found.length > 0 ? { sides, found, total: places.length } : null;
 }
 
 /** Rows one behind the other, as many as there are lines. */
@@ -162,8 +180,8 @@ function keepNear(rows: readonly number[], { hint }: Sides, { effort }: Target):
 }
 
 /** A place where all old lines stand in a row, if there is a style for what is to be inserted. */
-export function readMatch(sides: Sides, row: number, rung: Rung, { learnStyle }: Ladder, target: Target): Match | null {
-  const rows = sides.old.map((_, i) => row + i);
+export function readMatch(sides: Sides, row: number, rung: Rung, target: Target): Match | null {
+  const rows = inARow(row, sides.old);
   if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, style: exactStyle } : null;
   const style = learnStyle(pairUp(sides, rows, target), sides.changes, target);
   return style && { row, rows, rung, style };

@@ -1,6 +1,4 @@
-import type { Effort } from "./effort.js";
-import { looseLine } from "./normal.js";
-import { lastUpTo } from "./sorted.js";
+import { type Effort, lastUpTo, looseLine } from "./target.js";
 
 /** Where the lines of a text stand that name its parts. */
 export interface Outline {
@@ -77,4 +75,80 @@ function measure(line: string): number {
 
 function firstWord(line: string): string {
   return /^\s*([\p{L}_$@][\p{L}\p{N}_$]*)/u.exec(line)?.[1] ?? "";
+}
+
+/** A line and the lines in its block: from the line itself up to `end`, which is the first line behind them. */
+export interface Block {
+  readonly row: number;
+  readonly end: number;
+}
+
+/** Lines at the indentation of a block's first line that go on with the block. */
+const GOES_ON =
+  /^(?:[)\]}{,:]|\*\/|end[;.,)]*\s*$|(?:else|elif|elsif|except|catch|finally|rescue|ensure|then)\b|#(?:if|else|elif|endif|define|undef))/;
+/** A line that starts a section of a configuration file. */
+const BRACKETS = /^\[.*\]\s*$/;
+
+/** The line behind the block that a line opens. One that opens none stands for what follows it in its own block. */
+export function readBlocks(
+  lines: readonly string[],
+  indents: readonly number[],
+  effort: Effort,
+): (row: number) => number {
+  const ends = findEnds(lines, indents);
+  return (row) => {
+    const inner = ends.inner[row]!;
+    if (ends.opening[row]! < inner) return inner;
+    return findMarkedEnd(lines, row, ends.outer[row]!, effort);
+  };
+}
+
+/** The end of a block that is not indented: one that a heading, a bracket or a brace shows, or the rest of the block around. */
+function findMarkedEnd(lines: readonly string[], row: number, outer: number, effort: Effort): number {
+  const line = lines[row]!.trimStart();
+  const level = (/^(#{1,6})\s/.exec(line)?.[1] ?? "").length;
+  const head = level > 0 ? new RegExp(`^#{1,${level}}\\s`) : BRACKETS.test(line) ? BRACKETS : null;
+  let depth = braces(line);
+  if (head === null && depth <= 0) return outer;
+  for (let i = row + 1; i < outer; i++) {
+    if (--effort.left < 0) return row + 1;
+    if (head?.test(lines[i]!.trimStart())) return i;
+    depth += braces(lines[i]!);
+    if (head === null && depth <= 0) return i + 1;
+  }
+  return outer;
+}
+
+/**
+ * For each line the first one behind it that is no further indented and opens something new, the first that is less indented, and
+ * the first that does not go on with a block.
+ */
+function findEnds(lines: readonly string[], indents: readonly number[]) {
+  const inner = new Int32Array(lines.length).fill(lines.length);
+  const outer = new Int32Array(lines.length).fill(lines.length);
+  const opening = new Int32Array(lines.length);
+  const inners: number[] = [];
+  const outers: number[] = [];
+  for (const [row, indent] of indents.entries()) {
+    if (indent < 0) continue;
+    const goesOn = GOES_ON.test(lines[row]!.trimStart());
+    while (inners.length > 0 && indents[inners.at(-1)!]! >= indent + (goesOn ? 1 : 0)) inner[inners.pop()!] = row;
+    while (outers.length > 0 && indents[outers.at(-1)!]! > indent) outer[outers.pop()!] = row;
+    inners.push(row);
+    outers.push(row);
+  }
+  let next = lines.length;
+  for (let row = lines.length - 1; row >= 0; row--) {
+    opening[row] = next;
+    if (indents[row]! >= 0 && !GOES_ON.test(lines[row]!.trimStart())) next = row;
+  }
+  return { inner, outer, opening };
+}
+
+function braces(line: string): number {
+  let depth = 0;
+  for (const char of line)
+    if (char === "{") depth++;
+    else if (char === "}") depth--;
+  return depth;
 }

@@ -1,5 +1,5 @@
-import { endingAt } from "./endings.js";
-import { looseLadder } from "./loose.js";
+import { STEPS } from "./ladder.js";
+import { endingAt } from "./rewrite.js";
 import { findRows, readTarget } from "./target.js";
 
 /** A part of a text, by offsets. */
@@ -25,7 +25,7 @@ export function withEndsOf(text: string, offset: number, written: string): strin
 export function findEvery(sought: readonly string[], text: string): number[] {
   const lines = sought.map((line) => ` ${line}`);
   const target = readTarget(text, [{ id: "", oldStart: null, newStart: null, lines }]);
-  for (const [, keyOfText, keyOfPatch] of looseLadder.steps) {
+  for (const [, keyOfText, keyOfPatch] of STEPS) {
     const rows = findRows(sought, keyOfText, keyOfPatch, target) ?? [];
     let end = 0;
     const apart = rows.filter((row) => {

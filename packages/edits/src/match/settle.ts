@@ -1,8 +1,7 @@
 import type { Conflict } from "../result.js";
-import { findApplied, namedRows } from "./applied.js";
-import { type Candidate, conflict, type Match, type Placed } from "./match.js";
-import type { OrderRows } from "./order.js";
-import { isNear, type Target } from "./target.js";
+import type { Sides } from "../sides.js";
+import { type Candidate, conflict, type Match, type Placed } from "./place.js";
+import { looseLine, type Target } from "./target.js";
 
 /** A hunk with a unique place, and the distance from its number. */
 interface Sure {
@@ -19,11 +18,7 @@ interface Sure {
  * numbers name fits but for stale context (see `isNear`), or while the new lines stand there. Hunks without numbers that stand in
  * the file's order take the only places by which all of them do.
  */
-export function settle(
-  candidates: readonly (Candidate | Conflict)[],
-  target: Target,
-  orderRows?: OrderRows,
-): (Placed | Conflict)[] {
+export function settle(candidates: readonly (Candidate | Conflict)[], target: Target): (Placed | Conflict)[] {
   const sure = candidates.flatMap((candidate): Sure[] => {
     if ("reason" in candidate) return [];
     const { sides, found } = candidate;
@@ -31,7 +26,7 @@ export function settle(
     const { row } = found[0]!;
     return [{ candidate, row, drift: row - sides.hint }];
   });
-  const inOrder = orderRows?.(candidates) ?? [];
+  const inOrder = orderRows(candidates);
   let passed = 0;
   return candidates.map((candidate, i) => {
     if ("reason" in candidate) return candidate;
@@ -72,4 +67,92 @@ function chooseByNumber(
   const applied = findApplied(sides, drifts, target);
   if (applied !== null) return conflict(sides, "already-applied", match!.rung, [applied]);
   return named.some((row) => isNear(sides, target, row, match!.row)) ? null : match!;
+}
+
+/** Places that a hunk's numbers name, each moved by how far its neighbours were. */
+export function namedRows({ hint, hunk }: Sides, drifts: readonly number[]): { old: number[]; new: number[] } {
+  const after = hunk.newStart === null ? hint! : Math.max(0, hunk.newStart - 1);
+  return { old: drifts.map((drift) => hint! + drift), new: drifts.flatMap((drift) => [hint! + drift, after + drift]) };
+}
+
+/**
+ * The row at which a hunk has been applied: its new lines stand at a place that it names, and its old lines at none. That
+ * the old lines stand elsewhere says nothing then. Null where that is not so, or where the new lines are too few to tell.
+ */
+export function findApplied(sides: Sides, drifts: readonly number[], target: Target): number | null {
+  if (!isTelling(sides)) return null;
+  const named = namedRows(sides, drifts);
+  const row = named.new.find((each) => stands(sides.new, each, target));
+  return row === undefined || named.old.some((each) => stands(sides.old, each, target)) ? null : row;
+}
+
+/** Something new is shown by the new side, or two lines that what was deleted stood between. */
+function isTelling({ changes, leading, trailing, old }: Sides): boolean {
+  if (old.length === 0) return false;
+  const isSolid = (line: string) => line.trim() !== "";
+  if (changes.some(({ insert }) => insert.some(isSolid))) return true;
+  return old.slice(0, leading).some(isSolid) && old.slice(old.length - trailing).some(isSolid) && trailing > 0;
+}
+
+function stands(lines: readonly string[], row: number, target: Target): boolean {
+  if (!(row in target.lines) || row + lines.length > target.lines.length) return false;
+  for (const [i, line] of lines.entries()) {
+    if (--target.effort.left < 0) return false;
+    if (line.trimEnd() !== target.lines[row + i]!.trimEnd()) return false;
+  }
+  return true;
+}
+
+/**
+ * For each hunk of a patch whose hunks stand in the file's order (see `Hunk.anchors`) the rows that it can take if they do;
+ * none where they cannot all stand in order, and null for others.
+ */
+function orderRows(candidates: readonly (Candidate | Conflict)[]): readonly (ReadonlySet<number> | null)[] {
+  const ordered = candidates.filter(isOrdered);
+  // Places are found from the text's start to its end.
+  const rows = ordered.map(({ found }) => found.map(({ row }) => row));
+  // The next hunk may begin with context of this one, but not with a line that this one changes.
+  const reach = ordered.map(({ sides: { old, trailing } }) => Math.max(1, old.length - trailing));
+  // From the front: which rows are behind some row of the hunk before. From the back: which of these are before some row of the next.
+  for (let i = 1; i < rows.length; i++)
+    rows[i] = rows[i]!.filter((row) => row >= (rows[i - 1]![0] ?? Infinity) + reach[i - 1]!);
+  for (let i = rows.length - 2; i >= 0; i--)
+    rows[i] = rows[i]!.filter((row) => row + reach[i]! <= (rows[i + 1]!.at(-1) ?? -1));
+  const allowed = new Map<Candidate | Conflict, number[]>(ordered.map((candidate, i) => [candidate, rows[i]!]));
+  return candidates.map((candidate) => {
+    const own = allowed.get(candidate);
+    return own ? new Set(own) : null;
+  });
+}
+
+/** One that certainly has places, all of them kept. */
+function isOrdered(candidate: Candidate | Conflict): candidate is Candidate {
+  if ("reason" in candidate) return false;
+  const { sides, found, total = 0 } = candidate;
+  return sides.hunk.anchors !== undefined && sides.hint === null && total <= found.length;
+}
+
+/**
+ * Whether a hunk that fits at one row may belong at another, which its numbers name, since only the context there is stale: all
+ * deleted lines stand there up to white space, and of all lines all but one do, or more than half. So does a place further away than
+ * the hunk is long where all lines stand around one line more or one context line less.
+ */
+export function isNear(
+  { old, deleted }: Sides,
+  { text, starts }: Pick<Target, "text" | "starts">,
+  row: number,
+  found: number,
+): boolean {
+  const fits = (i: number, shift = 0) => {
+    const at = row + i + shift;
+    return at + 1 in starts && looseLine(old[i]!) === looseLine(text.slice(starts[at], starts[at + 1]));
+  };
+  const stale = old.flatMap((_, i) => (fits(i) ? [] : i));
+  const [first] = stale;
+  if (first === undefined || row < 0) return row >= 0;
+  const held = old.filter((line, i) => line.trim() !== "" && fits(i)).length;
+  if (!stale.some((i) => deleted[i]) && held > (stale.length > 1 ? stale.length : 0)) return true;
+  const standsBehind = (from: number, shift: number) => old.every((_, i) => i < from || fits(i, shift));
+  const isApart = old.length > 1 && Math.abs(row - found) > old.length;
+  return isApart && (standsBehind(first, 1) || (!deleted[first] && standsBehind(first + 1, -1)));
 }

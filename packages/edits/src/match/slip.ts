@@ -1,6 +1,6 @@
 import { commonEnds } from "../same-ends.js";
-import { looseLine } from "./normal.js";
 import type { Target } from "./target.js";
+import { looseLine } from "./target.js";
 
 const WORD = /(?<![\p{L}\p{N}_$])[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu;
 /** The words that an identifier is made of. */

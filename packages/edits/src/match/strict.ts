@@ -1,9 +1,9 @@
+import { applyFile, refuse } from "../apply.js";
 import { needOptions, needPatch } from "../need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
-import { applyFile, refuse } from "./file.js";
-import { conflict, type Placed } from "./match.js";
+import { conflict, type Placed } from "./place.js";
 import { rewrite } from "./rewrite.js";
 import { exactStyle } from "./style.js";
 import { asIs, findRows, readTarget, type Target } from "./target.js";

@@ -1,7 +1,8 @@
 import { withoutReturn } from "../lines.js";
 import type { Rung } from "../result.js";
 import type { Change, Sides } from "../sides.js";
-import type { Target } from "./target.js";
+import { learnIndenting } from "./indentation.js";
+import { looseLine, plainTabs, plainTypography, type Target } from "./target.js";
 
 /** The style of a hunk's new lines at a place, learned from its old lines and their matches. */
 export interface LineStyle {
@@ -23,9 +24,6 @@ export interface Pair {
 
 export const exactStyle: LineStyle = { repairs: [], write: (line) => line };
 
-/** Null where the pairs contradict each other. */
-export type LearnStyle = (pairs: readonly Pair[], changes: readonly Change[], target: Target) => LineStyle | null;
-
 /** The old lines that have a row, each with the line of the text that stands there. */
 export function pairUp(sides: Sides, rows: readonly number[], target: Target): Pair[] {
   return rows.flatMap((row, i) =>
@@ -33,28 +31,171 @@ export function pairUp(sides: Sides, rows: readonly number[], target: Target): P
   );
 }
 
-/** How lines end, in the patch and in the text. */
-export interface Ends {
-  readonly repairs: Set<Rung>;
-  /** The patch has white space behind lines that have none in the text. */
-  readonly padded: boolean;
+/**
+ * What the pairs have in common is a rule; pairs that contradict each other give no style. A new line that the rule does
+ * not cover cannot be written: guessing its indentation or its quotes would be as wrong as guessing its place.
+ */
+export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], target: Target): LineStyle | null {
+  const { repairs, isPadded } = readEnds(pairs);
+  const isEscaped = pairs.some(
+    ({ patch, text }) => patch.includes("\\t") && !text.includes("\\t") && text.trimEnd().includes("\t"),
+  );
+  const withTabs = (line: string) => (isEscaped ? line.replace(/^(?:\s|\\t)+/, plainTabs) : line);
+  const read = pairs.map((pair) => ({
+    ...pair,
+    patch: (isEscaped ? plainTabs(pair.patch) : pair.patch).trimEnd(),
+    text: pair.text.trimEnd(),
+  }));
+  const typography = learnTypography(read, target.text);
+  const spacing = learnSpacing(read, changes, withTabs, target);
+  if (spacing === null || (spacing.isChanged && writesInString(pairs, changes))) return null;
+  if (isEscaped) repairs.add("escapes");
+  if (typography.isUsed) repairs.add("typography");
+  if (spacing.isUsed) repairs.add("indentation");
+  const write = (line: string, at: number): string | null => {
+    const body = isPadded ? withoutReturn(line).trimEnd() : withoutReturn(line);
+    if (body.trim() === "") return spacing.isChanged || isPadded ? "" : body;
+    const tabbed = withTabs(body);
+    if (isEscaped && tabbed.includes("\\t")) return null;
+    const typed = typography.write(tabbed);
+    return typed === null ? null : spacing.write(typed, at);
+  };
+  return { repairs: [...repairs], write };
 }
 
-export function readEnds(pairs: readonly Pair[]): Ends {
+/** How lines end. `isPadded`: the patch has white space behind lines that have none in the text. */
+function readEnds(pairs: readonly Pair[]): { repairs: Set<Rung>; isPadded: boolean } {
   const repairs = new Set<Rung>();
-  let padded = false;
+  let isPadded = false;
   for (const { patch, text } of pairs) {
     const [own, there] = [withoutReturn(patch), withoutReturn(text)];
     const [ownTail, tail] = [own, there].map((line) => line.slice(line.trimEnd().length));
     if (patch.endsWith("\r") !== text.endsWith("\r")) repairs.add("line-endings");
     if (ownTail !== tail) repairs.add("trailing-space");
-    padded ||= ownTail !== "" && tail === "" && there !== "";
+    isPadded ||= ownTail !== "" && tail === "" && there !== "";
   }
-  return { repairs, padded };
+  return { repairs, isPadded };
 }
 
-/** The body of a new line where only the ends of lines may differ. */
-export function writeEnd(line: string, { padded }: Ends): string {
-  const body = withoutReturn(line);
-  return padded ? body.trimEnd() : body;
+const FANCIES = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\u205f]/g;
+
+/** How typographic characters are written: those that the old lines have and the text has not become plain. */
+function learnTypography(pairs: readonly Pair[], text: string) {
+  /** What one of two lines alike has more of, quotes of both kinds as one: they say nothing of dashes. */
+  const excess = (one: string, other: string) =>
+    looseLine(one) === looseLine(other)
+      ? (one.match(FANCIES) ?? []).filter((each) => one.split(each).length > other.split(each).length).map(bend)
+      : [];
+  const bent = new Set(pairs.flatMap(({ patch, text }) => excess(patch, text)));
+  const isFancyText = pairs.some(({ patch, text }) => excess(text, patch).length > 0);
+  const unquote = (all: string, one: string | undefined, inner: string, two: string, other: string) =>
+    text.includes(one ?? two) || !bent.has("'") ? all : one ? `'${inner}'` : `"${other}"`;
+  const write = (line: string): string | null => {
+    let isSure = true;
+    // A pair is known by its first: the text may have the second as an apostrophe.
+    const paired =
+      bent.size > 0
+        ? line.replace(/(\u2018)([^\u2018\u2019]*)\u2019|(\u201c)([^\u201c\u201d]*)\u201d/g, unquote)
+        : line;
+    const plain = paired.replace(FANCIES, (each) => {
+      const isBent = bent.has(bend(each));
+      if (bent.size > 0 && isBent === text.includes(each)) isSure = false;
+      return isBent ? plainTypography(each) : each;
+    });
+    return isSure && !(isFancyText && /['"-]|\.\.\./.test(plain)) ? plain : null;
+  };
+  return { isUsed: bent.size > 0 || isFancyText, write };
+}
+
+/** The keyboard form of a character, with one quote for both kinds. */
+function bend(fancy: string): string {
+  return plainTypography(fancy).replace('"', "'");
+}
+
+/** How white space is written in front of new lines, and whether columns inside of them are in doubt. */
+function learnSpacing(
+  pairs: readonly Pair[],
+  changes: readonly Change[],
+  withTabs: (line: string) => string,
+  target: Target,
+) {
+  const plain = pairs.map((pair) => ({
+    ...pair,
+    patch: plainTypography(pair.patch),
+    text: plainTypography(pair.text),
+  }));
+  const solid = plain.filter(({ patch, text }) => patch.trim() !== "" && text.trim() !== "");
+  const indents = solid.map((pair) => ({
+    ...pair,
+    patch: head(pair.patch),
+    text: head(pair.text),
+    body: pair.patch.trim(),
+  }));
+  const inserts = changes.flatMap(({ from, insert }) =>
+    insert.flatMap((line) => {
+      const own = withTabs(line);
+      return own.trim() === "" ? [] : { own: head(own), body: own.trim(), at: from };
+    }),
+  );
+  const indenting = learnIndenting(indents, inserts, () => stepOf(target));
+  const inner = plain.filter(({ patch, text }) => patch.trim() !== text.trim());
+  const isOther = inner.some(({ patch, text, deleted }) => deleted && !(patch + text).trim().includes("\t"));
+  if (indenting === null || isOther) return null;
+  const { changed: isChanged, spaced } = indenting;
+  const isDoubtful = inner.length > 0 || spaced || (isChanged && /\S *\t/.test(target.text));
+  const write = (line: string, at: number): string | null => {
+    if (isDoubtful && /\S(?: {2,}|\t)\S/.test(line)) return null;
+    const bare = line.trimStart();
+    const indentation = indenting.write(head(line), at, bare);
+    return indentation === null ? null : indentation + bare;
+  };
+  return { isUsed: inner.length > 0 || indents.some(({ patch, text }) => patch !== text), isChanged, write };
+}
+
+/** The white space that a line begins with. */
+function head(line: string): string {
+  return line.slice(0, line.length - line.trimStart().length);
+}
+
+/** By how many characters the lines of a text are mostly further indented than those before them; 0 if none is. */
+function stepOf(target: Target): number {
+  if (target.step !== undefined) return target.step;
+  const counts = new Map<number, number>([[0, 0]]);
+  let last = Infinity;
+  for (const line of target.lines) {
+    const { length } = head(line);
+    if (length === line.length) continue;
+    if (length > last) counts.set(length - last, (counts.get(length - last) ?? 0) + 1);
+    last = length;
+  }
+  target.step = [...counts].reduce((most, each) => (each[1] > most[1] ? each : most))[0];
+  return target.step;
+}
+
+const QUOTES = /"""|'''|["`]/g;
+const HERE = /<<[-~]?\s?(["']?)([A-Za-z_]\w+)\1/;
+
+/**
+ * Whether a line to be written may be inside of a string over several lines, which another indentation would change: a line
+ * above it opens quotes (three of a kind, a double one or a backtick) or a here document, and none above it closes them.
+ */
+export function writesInString(pairs: readonly Pair[], changes: readonly Change[]): boolean {
+  let open = "";
+  const passes = (line: string) => {
+    if (open === "") open = HERE.exec(line)?.[2] ?? "";
+    else if (/\w/.test(open) && line.trim() === open) open = "";
+    for (const [mark] of line.replace(/\\./g, "  ").matchAll(QUOTES))
+      if (open === "") open = mark;
+      else if (open === mark) open = "";
+  };
+  let next = 0;
+  for (const { patch, deleted, at } of [...pairs, { patch: "", deleted: true, at: Infinity }]) {
+    for (; next < changes.length && changes[next]!.from <= at; next++)
+      for (const line of changes[next]!.insert) {
+        if (open !== "" && line.trim() !== "") return true;
+        passes(line);
+      }
+    if (!deleted) passes(patch);
+  }
+  return false;
 }

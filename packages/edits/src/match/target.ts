@@ -1,8 +1,5 @@
 import { splitLines } from "../lines.js";
 import type { Hunk } from "../patch.js";
-import type { Sides } from "../sides.js";
-import { type Effort, startEffort } from "./effort.js";
-import { looseLine, plainTabs } from "./normal.js";
 import type { Outline } from "./outline.js";
 
 /** Maps a line to the key that is compared. */
@@ -16,8 +13,6 @@ export type Below = (row: number, change: number) => boolean;
 /** A text for matching hunks: its lines, their offsets, and the search budget left. */
 export interface Target {
   readonly text: string;
-  /** The name of the text's file, or empty. */
-  readonly path: string;
   readonly lines: readonly string[];
   /** See `lineStarts`. */
   readonly starts: readonly number[];
@@ -39,11 +34,11 @@ export interface LineIndex {
   readonly places: ReadonlyMap<string, readonly number[]>;
 }
 
-export function readTarget(text: string, hunks: readonly Hunk[], path = ""): Target {
+export function readTarget(text: string, hunks: readonly Hunk[]): Target {
   const { lines, newlineAtEnd } = splitLines(text);
   const effort = startEffort(lines.length);
   const starts = lineStarts(text);
-  return { text, path, lines, starts, newlineAtEnd, hunks, indexes: new Map(), effort, belows: new Map() };
+  return { text, lines, starts, newlineAtEnd, hunks, indexes: new Map(), effort, belows: new Map() };
 }
 
 /** Offset at which each line starts, and one more: the text's length. */
@@ -52,31 +47,6 @@ export function lineStarts(text: string): number[] {
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   if (starts.at(-1) !== text.length) starts.push(text.length);
   return starts;
-}
-
-/**
- * Whether a hunk that fits at one row may belong at another, which its numbers name, since only the context there is stale: all
- * deleted lines stand there up to white space, and of all lines all but one do, or more than half. So does a place further away than
- * the hunk is long where all lines stand around one line more or one context line less.
- */
-export function isNear(
-  { old, deleted }: Sides,
-  { text, starts }: Pick<Target, "text" | "starts">,
-  row: number,
-  found: number,
-): boolean {
-  const fits = (i: number, shift = 0) => {
-    const at = row + i + shift;
-    return at + 1 in starts && looseLine(old[i]!) === looseLine(text.slice(starts[at], starts[at + 1]));
-  };
-  const stale = old.flatMap((_, i) => (fits(i) ? [] : i));
-  const [first] = stale;
-  if (first === undefined || row < 0) return row >= 0;
-  const held = old.filter((line, i) => line.trim() !== "" && fits(i)).length;
-  if (!stale.some((i) => deleted[i]) && held > (stale.length > 1 ? stale.length : 0)) return true;
-  const standsBehind = (from: number, shift: number) => old.every((_, i) => i < from || fits(i, shift));
-  const isApart = old.length > 1 && Math.abs(row - found) > old.length;
-  return isApart && (standsBehind(first, 1) || (!deleted[first] && standsBehind(first + 1, -1)));
 }
 
 /** Looks up the lines of all hunks in one pass over the text. */
@@ -143,4 +113,51 @@ export function findRows(sought: readonly string[], text: Key, patch: Key, targe
     if (i === sought.length) rows.push(row);
   }
   return rows;
+}
+
+/** What is left of the budget of comparisons that keeps the time linear. */
+export interface Effort {
+  left: number;
+}
+
+export function startEffort(lines: number): Effort {
+  return { left: 100_000 + 50 * lines };
+}
+
+/** The last of sorted values that is at most this one, as an index; -1 where all are larger. */
+export function lastUpTo<Value extends number | string>(sorted: readonly Value[], limit: Value): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+// Normal forms of lines that differ only in typing.
+
+/** Converts quotes, dashes and spaces to their keyboard form. */
+export function plainTypography(line: string): string {
+  if (!/[^ -~\s]|[\u00a0\u2000-\u205f]/.test(line)) return line;
+  return line
+    .replace(/[\u2018\u2019\u201a\u201b]/g, "'")
+    .replace(/[\u201c\u201d\u201e\u201f]/g, '"')
+    .replace(/[\u2010-\u2015\u2212]/g, "-")
+    .replace(/[\u00a0\u2000-\u200a\u202f\u205f]/g, " ")
+    .replaceAll("\u2026", "...");
+}
+
+/** A tab that a model wrote as backslash and t. */
+export function plainTabs(line: string): string {
+  return line.includes("\\t") ? line.replaceAll("\\t", "\t") : line;
+}
+
+/** White space at the ends is not compared, and inside a line a run of it counts as one space. */
+export function looseLine(line: string): string {
+  if (line === "") return line;
+  const plain = plainTypography(line).trim();
+  // Most lines have single spaces: replacing each by itself would make a new string.
+  return /\t| {2}/.test(plain) ? plain.replace(/[ \t]+/g, " ") : plain;
 }

@@ -1,6 +1,6 @@
-import type { ApplyOptions, LineRange } from "../match/aligner.js";
-import { needApplyOptions, needRange } from "../match/options.js";
+import { needApplyOptions, needRange } from "../apply.js";
 import { needOptions, needText } from "../need.js";
+import type { ApplyOptions, LineRange } from "../result.js";
 import type { NameRules } from "./names.js";
 import type { RootOptions } from "./root.js";
 

@@ -1,7 +1,6 @@
 import { resolve } from "node:path";
-import type { ApplyOptions, LineRange } from "../match/aligner.js";
 import type { FilePatch, Patch } from "../patch.js";
-import type { AppliedHunk } from "../result.js";
+import type { AppliedHunk, ApplyOptions, LineRange } from "../result.js";
 import { readToolCall, type ToolCall } from "./call.js";
 import { describeChanges, type Plan, type PlannedFile, summarize } from "./changes.js";
 import { isBusy, type PlanConflict, Refused, toConflict } from "./conflict.js";

@@ -1,9 +1,8 @@
 import { constants } from "node:buffer";
 import { applyPatch } from "../apply.js";
 import { explainConflict } from "../explain.js";
-import type { ApplyOptions, LineRange } from "../match/aligner.js";
 import type { FileKind, FilePatch } from "../patch.js";
-import type { AppliedHunk, ApplyResult } from "../result.js";
+import type { AppliedHunk, ApplyOptions, ApplyResult, LineRange } from "../result.js";
 import type { FileState, Plan } from "./changes.js";
 import { FileRefusal, Refused } from "./conflict.js";
 import { contentHash, decodeText, encodeText } from "./files.js";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parseStrReplace } from "../../src/formats/str-replace.js";
 import { parsePatch } from "../../src/parse.js";
 
 function apply(hunks: string, text: string) {
@@ -79,14 +78,5 @@ describe("conflicts of repeated text", () => {
       result && !result.ok ? result.conflicts.reduce((sum, { candidates }) => sum + candidates.length, 0) : -1;
     expect(listed).toBeLessThanOrEqual(20 * 20_000);
     expect(listed).toBeGreaterThan(0);
-  });
-
-  test.each([
-    ["twice in one line", "let a = x + x;\n", [1], 2],
-    ["in two lines", "let a = x;\nlet b = x;\n", [1, 2], 2],
-  ])("are ambiguous where the old string stands %s", (_, text, candidates, total) => {
-    const reading = parseStrReplace({ path: "a.js", old_str: "x", new_str: "y" });
-    const result = reading.ok && applyPatch(reading.patch, text);
-    expect(result).toMatchObject({ ok: false, conflicts: [{ reason: "ambiguous", candidates, total }] });
   });
 });

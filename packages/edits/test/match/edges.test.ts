@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import type { ApplyOptions } from "../../src/match/aligner.js";
 import type { Hunk } from "../../src/patch.js";
+import type { ApplyOptions } from "../../src/result.js";
 
 /** A hunk: its number, or null, and its lines. */
 type Own = readonly [start: number | null, lines: string, more?: Partial<Hunk>];

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { createPatch } from "../../src/diff/create.js";
 import { standMoved } from "../../src/match/exact.js";
 import { climb } from "../../src/match/ladder.js";
-import { looseLadder } from "../../src/match/loose.js";
 import type { Hunk } from "../../src/patch.js";
 import { spliceText } from "../../src/splice.js";
 import { type Random, random } from "../random.js";
@@ -39,7 +38,7 @@ test("hunks that are found without a look at every line are written where the la
     const standing = hunks.length > 0 && standMoved(hunks, text);
     if (!standing) continue;
     taken++;
-    const result = climb(hunks, text, "", [], looseLadder, {});
+    const result = climb(hunks, text, [], {});
     // Of several hunks the ladder refuses some that moved with those before them.
     if (hunks.length === 1 || result.ok)
       expect(result, `seed ${seed}`).toMatchObject({ ok: true, text: spliceText(text, standing.splices) });

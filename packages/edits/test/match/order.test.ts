@@ -20,8 +20,3 @@ test.each<[what: string, hunks: string[][], text: string, made: string | string[
 test("hunks in no order are ambiguous where only their order would place them", () => {
   expect(apply([["-b"], ["-a"]], {}, "a\nb\na\n")).toEqual(["h1 ambiguous"]);
 });
-
-test("a hunk that is nowhere is ambiguous where its text is twice a part of a line", () => {
-  expect(apply([["-bc", "+n"]], {}, "abcd\nabce\n")).toEqual(["h0 ambiguous"]);
-  expect(apply([["-bc", "+n"]], {}, "abcd\nabe\n")).toEqual(["h0 not-found"]);
-});

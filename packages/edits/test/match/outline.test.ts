@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { readBlocks } from "../../src/match/blocks.js";
-import { startEffort } from "../../src/match/effort.js";
-import { readOutline } from "../../src/match/outline.js";
+import { readBlocks, readOutline } from "../../src/match/outline.js";
+import { startEffort } from "../../src/match/target.js";
 
 const outlineOf = (lines: readonly string[]) => readOutline(lines, startEffort(lines.length));
 

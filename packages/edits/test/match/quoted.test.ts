@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { writesInString } from "../../src/match/quoted.js";
+import { writesInString } from "../../src/match/style.js";
 import { takeApart } from "../../src/sides.js";
 
 /** Whether a hunk of these lines, which all match, writes a line inside of a string. */
@@ -19,7 +19,6 @@ test.each<[what: string, lines: string[], inString: boolean]>([
   ["in a here document, below its first line", [" cat <<EOF", " x", "+y", " EOF"], true],
   ["behind a here document", [" cat <<EOF", " x", " EOF", "+y"], false],
   ["in a template, with the word undefined", [" x = `", "+undefined", " `"], true],
-  ["below quotes with an escape between them", [' f(""\\n")', "+y"], false],
   ["in a template above a comment", [" x = `", "+y", " `", " /* c */"], true],
 ])("a line is inside of a string or not: %s", (_, lines, inString) => {
   expect(isInString(lines)).toBe(inString);

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { findFragments } from "../../src/match/fragments.js";
-import { readTarget } from "../../src/match/target.js";
 import type { FileKind, FilePatch, Hunk } from "../../src/patch.js";
 
 const hunkOf = (lines: string[], more: Partial<Hunk> = {}): Hunk => ({
@@ -97,27 +95,5 @@ describe("a patch of a file", () => {
       ok: false,
       conflicts: [{ reason: "not-found" }],
     });
-  });
-});
-
-describe("parts of lines", () => {
-  test.each<[old: string[], text: string, rows: number[]]>([
-    [["ab"], "xab ab\nab\n", [0, 0, 1]],
-    [["aa"], "aaaa\naaa\n", [0, 0, 1]],
-    [["b", "c"], "ab\ncd\nb\nc\n", [0, 2]],
-    [["e", ""], "e\n\nye\n\n", [0, 2]],
-    [["b", "x", "c"], "ab\nx\ncd\nb\nx\nc\n", [0, 3]],
-    [["b", "x", "c"], "ab\nx\nd\nx\ncd\n", []],
-    [["b", "x", "c"], "x\nc\nb\nx\n", []],
-    [["b", "", "c"], "ab\n\ncd", [0]],
-    [["b", "x"], "x\n", []],
-    [[" ", ""], "a\n", []],
-    [["a"], "a".repeat(30), Array(20).fill(0)],
-    [["ab"], "aab", [0]],
-    [Array(200).fill("a"), "a\n".repeat(300), Array.from({ length: 20 }, (_, i) => i)],
-    [Array(201).fill("a"), "a\n".repeat(300), []],
-    [[`${"a".repeat(250)}b`], `${"a".repeat(250)}c\nx${"a".repeat(250)}b\n`, [1]],
-  ])("%# stand at these rows", (old, text, rows) => {
-    expect(findFragments(old, readTarget(text, [hunkOf(old.map((line) => `-${line}`))]))).toEqual(rows);
   });
 });

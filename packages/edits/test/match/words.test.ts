@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import type { LineRange } from "../../src/match/aligner.js";
-import { writesInString } from "../../src/match/quoted.js";
+import { writesInString } from "../../src/match/style.js";
 import type { FileKind } from "../../src/patch.js";
+import type { LineRange } from "../../src/result.js";
 import { takeApart } from "../../src/sides.js";
 
 function apply(lines: string[], text: string, at?: LineRange, kind: FileKind = "modify", more: object = {}) {
@@ -99,24 +99,12 @@ function isInString(lines: readonly string[]): boolean {
 }
 
 test.each<[what: string, lines: string[], inString: boolean]>([
-  ["above the end of a comment", ["+- n", " */", " [x]"], false],
-  ["below the end of a comment", [" */", " x = `", "+n"], true],
-  ["in a comment of Python as far in as its quotes", ['   """', "+  a"], false],
-  ["in a comment of Python further out", ['   """', "+ a"], true],
-  ["behind quotes at the left", [' x = """', ' """', "+y"], false],
-  ["behind a lone quote that is quoted", [` x = '"'`, "+y", ` z = '"'`], false],
-  ["behind a lone backtick that is quoted", [" x = '`'", "+y"], false],
   ["in a here document of a bare word", [" cat <<-END", "+y", " END"], true],
   ["in a here document of a quoted word", [" cat <<'end'", "+y", " end"], true],
-  ["behind a shift", [" x = 1 <<end", "+y"], false],
   ["below a context line that opens one", [" `a", "+n"], true],
   ["below a new line that opens one", ["+`a", "+n"], true],
   ["below a deleted line that opens one", ["-`a", "+n"], false],
   ["a blank line", [" `a", "+", " `"], false],
-  ["behind a fence", [" ```js", "+n", " ```"], false],
-  ["behind a comment with a backtick", [" // a `b", "+n"], false],
-  ["in a comment of HTML", [" <!-- `", "+n", " -->"], false],
-  ["behind a quote that no line closes", [' x "', "+n"], false],
   ["behind a quote that a line closes", [' x "', "+n", ' "'], true],
 ])("a new line is in a string or not: %s", (_, lines, inString) => {
   expect(isInString(lines)).toBe(inString);

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { readBlocks } from "../../src/match/blocks.js";
-import { startEffort } from "../../src/match/effort.js";
-import { readOutline } from "../../src/match/outline.js";
+import { readBlocks, readOutline } from "../../src/match/outline.js";
+import { startEffort } from "../../src/match/target.js";
 
 type Row = [what: string, text: string, lines: string, made: string, rungs?: string, path?: string];
 
@@ -104,6 +103,6 @@ describe("the block that a line opens ends", () => {
 
   test("behind the line itself without a budget", () => {
     const lines = ["f {", "a", "}"];
-    expect(readBlocks(lines, [0, 0, 0], { left: 0, searches: 0 })(0)).toBe(1);
+    expect(readBlocks(lines, [0, 0, 0], { left: 0 })(0)).toBe(1);
   });
 });
