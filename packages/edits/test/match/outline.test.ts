@@ -79,7 +79,7 @@ describe("a line like another, between rows", () => {
   });
 
   test("is not looked for without end", () => {
-    const effort = { left: 3, searches: 0 };
+    const effort = { left: 3 };
     const { hasLike, find } = readOutline(["def a", "x", "x", "x", "x", "def b"], effort);
     expect(hasLike(0, 1, 6)).toBe(false);
     expect(effort.left).toBe(-1);
@@ -154,6 +154,6 @@ describe("the block of a line", () => {
 
   test("is the line alone where it would be looked for too long", () => {
     const lines = ["# a", "x", "y", "z", "# b"];
-    expect(readBlocks(lines, outlineOf(lines).indents, { left: 2, searches: 0 })(0)).toBe(1);
+    expect(readBlocks(lines, outlineOf(lines).indents, { left: 2 })(0)).toBe(1);
   });
 });
