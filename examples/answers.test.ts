@@ -167,3 +167,14 @@ test("based's example refuses in its document's words", async () => {
     { status: "error", error: expect.any(String) },
   ]);
 });
+
+test("based's example keeps the files of each connection apart", async () => {
+  const { fetch, webSocket } = serveBased();
+  await using one = await connect(based, { fetch, webSocket }).session();
+  await using other = await connect(based, { fetch, webSocket }).session();
+  await one.ask({ type: "upload_file", filename: "a", content: "mine" });
+  expect(await other.ask({ type: "list_files" })).toEqual({ type: "file_list", files: [] });
+  expect(await other.ask({ type: "read_file", filename: "a" })).toMatchObject({ type: "read_file_error" });
+  await other.ask({ type: "upload_file", filename: "a", content: "theirs" });
+  expect(await one.ask({ type: "read_file", filename: "a" })).toMatchObject({ content: "mine" });
+});

@@ -178,7 +178,8 @@ async function hold(example: Example, connection: Connection, workspace: Workspa
     workspace,
     prompt: PROMPT,
     print: { text() {}, note() {} },
-    connection: { ...heard, onUnknown: ({ body }) => expect.fail(`unknown: ${JSON.stringify(body)}`) },
+    // Frames that belong to resume are not of the document.
+    connection: { ...heard, resume: false, onUnknown: ({ body }) => expect.fail(`unknown: ${JSON.stringify(body)}`) },
   });
   await checkRenamed(workspace);
   // `a b a b c` is `a b … c`.
@@ -198,6 +199,33 @@ describe.each(Object.entries(carriers))("%s", (_, carrier) => {
     expect(calls).toEqual(lines(example.calls));
     expect(messages).toBe(lines(example.messages).join(" "));
   });
+});
+
+/** What each document's client shows its user: the text of the answer, and what it does to the files. */
+const shown: Readonly<Record<string, readonly [text: RegExp, notes: readonly RegExp[]]>> = {
+  agentsmithy: [
+    /I'll look for calcTotal/,
+    [/^a refactor$/, /^applied src\/cart\.ts \d+-\d+: calcTotal is now sumCart$/, /^done$/],
+  ],
+  based: [/^--- a\/\S+\n\+\+\+ b\/\S+\n@@ /, [/^uploaded .*src\/cart\.ts/, /^the server applied src\/cart\.ts$/]],
+  "emacs-agent": [/I'll look for calcTotal/, [/^edit_file .*"diff":"--- a/, /^success: /, /^changed src\/cart\.ts$/]],
+  "fold-gateway": [/I'll look for calcTotal/, [/^OK, ready/, /^search_files /, /^applied src\/cart\.ts$/]],
+  loco: [
+    /I'll look for calcTotal/,
+    [/^search_text /, /^approved write_file of src\/cart\.ts$/, /^applied src\/cart\.ts: /, /^final, 3 files$/],
+  ],
+};
+
+test.each(Object.entries(shown))("the client of %s shows the answer and each change", async (name, [text, notes]) => {
+  const { talk, serve } = examples[name]!;
+  const { app, workspace } = await open({ serve } as Example);
+  const said: string[] = [];
+  const noted: string[] = [];
+  const print = { text: (part: string) => void said.push(part), note: (what: string) => void noted.push(what) };
+  const connection = { fetch: app.fetch, webSocket: app.webSocket };
+  await talk({ baseUrl: "http://localhost", workspace, prompt: PROMPT, print, connection });
+  expect(said.join("")).toMatch(text);
+  for (const note of notes) expect(noted).toContainEqual(expect.stringMatching(note));
 });
 
 /** Bodies and frames that no message is. */

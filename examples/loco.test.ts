@@ -182,6 +182,40 @@ describe("loco's example, as its document has it", () => {
     expect(notes).toContainEqual(expect.stringMatching(`^ran .*: ${result.exit_code}$`));
   });
 
+  test("the index takes the changes of the socket and of the incremental operation, without a rebuild", async () => {
+    const { agent, session, workspace } = await serving();
+    const [{ id: workspace_id }] = (await agent.listWorkspaces()) as [{ id: string }];
+    const { size } = await workspace.files();
+    const count = (total_files: number) => ({ index_status: "complete", total_files, indexed_files: total_files });
+    expect(await agent.rebuildIndex({ workspace_id })).toEqual(count(size));
+    const content_hash = `sha256:${"0".repeat(64)}`;
+    const created = (file_path: string) => ({ type: "created" as const, file_path, content_hash });
+    expect(await agent.updateIndex({ workspace_id, changes: [created("a"), created("b")] })).toEqual(count(size + 2));
+    session.send({ type: "client.file_changes", changes: [{ type: "deleted", file_path: "a" }, created("c")] });
+    session.send({ type: "client.file_changes", changes: [{ type: "deleted", file_path: "b" }] });
+    await tell(session, "hello");
+    expect(await agent.getIndexStatus({ workspace_id })).toEqual(count(size + 1));
+    // What is not on the disk is gone after a rebuild.
+    expect(await agent.refreshIndex({ workspace_id })).toEqual(count(size));
+    await session.close();
+  });
+
+  test("a patch is minimal: three lines around a change, and no more", async () => {
+    const { session, workspace } = await serving({ policy: { tools_requiring_approval: [] } });
+    await workspace.write("long.ts", `${"x\n".repeat(50)}calcTotal\n${"x\n".repeat(50)}`);
+    const patches: { diff: string; hunks: readonly object[] }[] = [];
+    const editor = play(session, {
+      "patch.proposed"(patch) {
+        if (patch.file_path === "long.ts") patches.push(patch);
+        session.send({ type: "client.approval_response", request_id: patch.patch_id, approved: false, scope: "all" });
+      },
+    });
+    await tell(session, "rename calcTotal to sumCart", editor);
+    expect(patches).toMatchObject([{ hunks: [{ old_start: 48, old_lines: 7, new_start: 48, new_lines: 7 }] }]);
+    expect(patches[0]!.diff.trimEnd().split("\n")).toHaveLength(2 + 1 + 8);
+    await session.close();
+  });
+
   test("a command that asks runs on the server once it is approved, and not where it is refused", async () => {
     for (const approved of [true, false]) {
       const { session } = await serving({ policy: { command_execution_mode: "server_runner" } });

@@ -15,10 +15,11 @@ export async function talkLoco({ baseUrl, connection, workspace, prompt, print }
   const { id: session_id } = await agent.createSession({ workspace_id, title: "demo" });
   const client_info = { name: "demo", version: "0.1.0", capabilities: ["diff_preview"] };
   await using session = await agent.stream({ session_id }, { open: { client_info } });
-  session.send({ type: "client.user_message", message: prompt, context: { command: "/refactor" } });
-
   for await (const message of session) {
     switch (message.type) {
+      case "server.hello":
+        session.send({ type: "client.user_message", message: prompt, context: { command: "/refactor" } });
+        break;
       case "assistant.token":
         print.text(message.token);
         break;

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { contentHash } from "@parlance/edits/node";
 import type {
+  FileChange,
   LoCoHandlers,
   ModelConfiguration,
   SessionInfo,
@@ -8,11 +10,13 @@ import type {
 } from "@parlance/protocols/loco";
 import { Refusal } from "@parlance/server";
 
-/** All of loco except its stream, kept in memory. */
-export function memory(): {
+/** All of loco except its stream, kept in memory. `files` are those that an index is built of. */
+export function memory(files: () => Promise<ReadonlyMap<string, string>> = async () => new Map()): {
   handlers: Omit<LoCoHandlers, "stream">;
   session(id: string): SessionInfo;
   policy(workspaceId: string): WorkspacePolicy;
+  /** Takes file changes into the index of a workspace, without building it anew. */
+  change(workspaceId: string, changes: readonly FileChange[]): Promise<void>;
 } {
   const workspaces = new Map<string, Workspace>();
   const policies = new Map<string, WorkspacePolicy>();
@@ -27,10 +31,29 @@ export function memory(): {
   const workspace = (id: string): Workspace => known(workspaces, id, "workspace");
   const session = (id: string): SessionInfo => known(sessions, id, "session");
   const policy = (id: string): WorkspacePolicy => policies.get(workspace(id).id) ?? {};
-  // The files are read anew at each prompt: there is nothing to index.
-  const index = ({ workspace_id }: { workspace_id: string }) => {
+  /** The hash of each file, by workspace. */
+  const indexes = new Map<string, Map<string, string>>();
+
+  async function build(id: string): Promise<Map<string, string>> {
+    const hashes = [...(await files())].map(([path, text]) => [path, contentHash(text)] as const);
+    const index = new Map(hashes);
+    indexes.set(workspace(id).id, index);
+    return index;
+  }
+  async function change(id: string, changes: readonly FileChange[]): Promise<void> {
+    const index = indexes.get(workspace(id).id) ?? (await build(id));
+    for (const { type, file_path, content_hash = "" } of changes)
+      if (type === "deleted") index.delete(file_path);
+      else index.set(file_path, content_hash);
+  }
+  async function status({ workspace_id }: { workspace_id: string }) {
+    const { size } = indexes.get(workspace(workspace_id).id) ?? (await build(workspace_id));
+    return { index_status: "complete" as const, total_files: size, indexed_files: size };
+  }
+  const rebuild = async ({ workspace_id }: { workspace_id: string }) => {
     workspace(workspace_id);
-    return { index_status: "complete" as const };
+    await build(workspace_id);
+    return status({ workspace_id });
   };
 
   const handlers: Omit<LoCoHandlers, "stream"> = {
@@ -48,10 +71,13 @@ export function memory(): {
       policies.set(workspace(workspace_id).id, set);
       return set;
     },
-    rebuildIndex: index,
-    refreshIndex: index,
-    updateIndex: index,
-    getIndexStatus: index,
+    rebuildIndex: rebuild,
+    refreshIndex: rebuild,
+    async updateIndex({ workspace_id, changes }) {
+      await change(workspace_id, changes);
+      return status({ workspace_id });
+    },
+    getIndexStatus: status,
     createSession({ workspace_id, title }) {
       const created: SessionInfo = {
         id: randomUUID(),
@@ -78,5 +104,5 @@ export function memory(): {
       return model;
     },
   };
-  return { handlers, session, policy };
+  return { handlers, session, policy, change };
 }

@@ -9,6 +9,11 @@ import { type Stream, takeTurn } from "./turn.js";
 /** The token that this example asks for; a real server makes one for each user. */
 export const TOKEN = "demo-token";
 
+const hello: StreamServerMessage = {
+  type: "server.hello",
+  server_info: { version: "0.1.0", capabilities: ["multi_file_edit"] },
+};
+
 /** Nothing is left to approve or to apply: clears what the client shows of an earlier turn. */
 const nothingPending: StreamServerMessage = {
   type: "session.state",
@@ -17,7 +22,7 @@ const nothingPending: StreamServerMessage = {
 
 /** The agent, with one socket a session: it proposes patches, and the client applies the approved ones. */
 export function serveLoco(folder: Folder, thinking: Think = think): App {
-  const state = memory();
+  const state = memory(folder.files);
   const policyOf = (session_id: unknown) => state.policy(state.session(String(session_id)).workspace_id);
   // Whatever the agent does, the policy of the session's workspace holds.
   const policed = enforce(({ input }) => policyOf(input.session_id), { root: folder.root });
@@ -26,7 +31,6 @@ export function serveLoco(folder: Folder, thinking: Think = think): App {
     {
       ...state.handlers,
       async stream({ session_id }, channel) {
-        channel.send({ type: "server.hello", server_info: { version: "0.1.0", capabilities: ["multi_file_edit"] } });
         let turn: { readonly over: Promise<void>; readonly cancel: AbortController } | undefined;
         const stop = async (): Promise<void> => {
           turn?.cancel.abort();
@@ -34,6 +38,9 @@ export function serveLoco(folder: Folder, thinking: Think = think): App {
         };
         try {
           for await (const message of channel) {
+            if (message.type === "client.hello") channel.send(hello);
+            if (message.type === "client.file_changes")
+              await state.change(state.session(session_id).workspace_id, message.changes);
             // One turn at a time. A cancel or a new message ends the current turn, and withdraws its requests.
             if (message.type !== "client.user_message" && message.type !== "client.cancel") continue;
             await stop();

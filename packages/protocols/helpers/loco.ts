@@ -31,13 +31,30 @@ export const gatheredFor: Readonly<Record<string, readonly ContextPart[]>> = {
   "/refactor": ["current_file", "dependents", "imports"],
 };
 
+/** The words by which a message without a slash command names its task. */
+const taskWords: readonly (readonly [command: string, words: RegExp])[] = [
+  ["/fix", /\b(?:fix(?:e[sd]|ing)?|debug(?:ging)?|repair|bugs?|broken|crash(?:es|ing)?)\b/i],
+  ["/test", /\b(?:tests?|testing|coverage)\b/i],
+  ["/explain", /\b(?:explain|describe|what (?:does|is)|how does)\b/i],
+  ["/refactor", /\b(?:refactor(?:ing)?|rename|extract|restructure|simplify|clean up)\b/i],
+];
+
+/** The command whose task a message names first: "Fix the failing test" is `/fix`. Undefined for another task. */
+export function taskOf(message: string): string | undefined {
+  const found = taskWords
+    .map(([command, words]) => ({ command, at: message.search(words) }))
+    .filter(({ at }) => at >= 0);
+  return found.sort((a, b) => a.at - b.at)[0]?.command;
+}
+
 /**
- * What the editor gathers for a message with this slash command, each part once: what is always gathered, then what the command adds.
- * `/explain` is about "just selection or current function scope", and about nothing else.
+ * What the editor gathers for a message, each part once: what is always gathered, then what the slash command adds, or the task that the
+ * message names where there is no command. `/explain` is about "just selection or current function scope", and about nothing else.
  */
-export function contextFor(command?: string): readonly ContextPart[] {
-  if (command === "/explain") return gatheredFor[command]!;
-  const more = command !== undefined && Object.hasOwn(gatheredFor, command) ? gatheredFor[command]! : [];
+export function contextFor(command?: string, message = ""): readonly ContextPart[] {
+  const task = command ?? taskOf(message);
+  if (task === "/explain") return gatheredFor[task]!;
+  const more = task !== undefined && Object.hasOwn(gatheredFor, task) ? gatheredFor[task]! : [];
   return [...new Set([...alwaysGathered, ...more])];
 }
 

@@ -1,6 +1,13 @@
 import { readFileSync } from "node:fs";
 import { parsePatch } from "@parlance/edits";
-import { alwaysGathered, contextFor, contextParts, cumulate, gatheredFor } from "@parlance/protocols/helpers/loco";
+import {
+  alwaysGathered,
+  contextFor,
+  contextParts,
+  cumulate,
+  gatheredFor,
+  taskOf,
+} from "@parlance/protocols/helpers/loco";
 import {
   type CommandRequest,
   type Decision,
@@ -219,4 +226,20 @@ it("the document's own diff is read, though its hunk counts are wrong", () => {
   expect(read).toMatchObject({ ok: true, patch: { files: [{ after: "src/auth/login.ts" }] } });
   const lines = read.ok ? read.patch.files[0]!.hunks[0]!.lines : [];
   expect(lines.map(([kind]) => kind).join("")).toBe("-++++ ");
+});
+
+it.each([
+  ["Fix the authentication bug", "/fix"],
+  ["Fix the failing test", "/fix"],
+  ["Write a test for the fixed parser", "/test"],
+  ["What does this function do?", "/explain"],
+  ["Explain how the tests work", "/explain"],
+  ["Rename calcTotal to sumCart", "/refactor"],
+  ["add a prefix to the latest entry", undefined],
+  ["hello", undefined],
+])("the context of %j is that of its task, %s, where there is no slash command", (message, command) => {
+  expect(taskOf(message)).toBe(command);
+  expect(contextFor(undefined, message)).toEqual(contextFor(command));
+  // A command counts more than the words.
+  expect(contextFor("/refactor", message)).toEqual(contextFor("/refactor"));
 });

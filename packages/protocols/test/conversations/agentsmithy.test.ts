@@ -109,6 +109,22 @@ overEachCarrier("agentsmithy", (carrier) => {
     }
   });
 
+  it("more streams than the limit are refused with 429, and fewer are not", async () => {
+    const { client } = await hold(
+      carrier,
+      agentsmithy,
+      saying(async function* (_, { signal }) {
+        yield { type: "content", content: "wait" };
+        await aborted(signal);
+      }),
+      { served: { maxStreams: 2, authenticate: () => "me" }, connected: { resume: false } },
+    );
+    const open = [client.chat(input), client.chat(input)];
+    for (const stream of open) await stream.opened;
+    await expect(client.chat(input).opened).rejects.toMatchObject({ name: "Refusal", status: 429 });
+    for (const stream of open) stream.cancel();
+  });
+
   it("leaving the loop, or cancelling, aborts the handler's signal", async () => {
     const left = [deferred(), deferred()];
     let calls = 0;

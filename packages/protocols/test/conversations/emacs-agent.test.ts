@@ -1,5 +1,5 @@
 import { type EmacsAgentHandlers, type EventsMessage, emacsAgent } from "@parlance/protocols/emacs-agent";
-import { Refusal } from "@parlance/server";
+import { Refusal, serve } from "@parlance/server";
 import { expect, it } from "vitest";
 import { aborted, all, deferred, hold, overEachCarrier } from "./carriers.js";
 
@@ -319,3 +319,19 @@ overEachCarrier("emacs-agent", (carrier) => {
     expect(heard).toEqual(sent);
   });
 });
+
+it.each([
+  ["a name of the network", "http://agent.example/api/transcripts", {}],
+  ["a name that only begins like localhost", "http://localhost.example/api/transcripts", {}],
+  ["a page of another site", "http://localhost/api/transcripts", { origin: "https://evil.example" }],
+])(
+  "a server for itself answers nobody who addresses it by another name than localhost: %s",
+  async (_, url, headers) => {
+    const handlers = {
+      listTranscripts: () => ({ transcripts: [] }),
+    } as Partial<EmacsAgentHandlers> as EmacsAgentHandlers;
+    const app = serve(emacsAgent, handlers, { partial: true });
+    expect((await app.fetch(new Request("http://localhost/api/transcripts"))).status).toBe(200);
+    expect((await app.fetch(new Request(url, { headers }))).status).toBe(403);
+  },
+);
