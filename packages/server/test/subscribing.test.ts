@@ -172,21 +172,22 @@ describe("A stream of another server", () => {
     return { made: clusterStreams(wires), root, report, sent, listened, pubSub };
   };
 
-  test("gets the position of a reader here: at once, with each step, and three times in its grace period", async () => {
+  test("gets the position of a reader here: at once, with each step, and three times in its grace period, and its end", async () => {
     const { made, root, sent } = streams();
     const reader = root.child();
     const reach = made.report("s", 4, reader);
     await after(0);
-    expect(sent).toEqual([{ seq: 4 }]);
+    const [{ reader: id }] = sent as [{ reader: string }];
+    expect(sent).toEqual([{ seq: 4, reader: id }]);
     await after(299);
     expect(sent).toHaveLength(1);
     await after(1);
     reach(6);
     await after(300);
-    expect(sent).toEqual([4, 4, 6, 6].map((seq) => ({ seq })));
+    expect(sent).toEqual([4, 4, 6, 6].map((seq) => ({ seq, reader: id })));
     reader.close();
     await after(3000);
-    expect(sent).toHaveLength(4);
+    expect(sent.slice(4)).toEqual([{ left: id }]);
   });
 
   test("gets it each millisecond at most, however short its grace period is", async () => {
@@ -199,15 +200,19 @@ describe("A stream of another server", () => {
   test("gets the events of its own, and of no other one", async () => {
     const { made, root } = streams();
     const scope = root.child();
-    const on = { reach: vi.fn(), cancel: vi.fn(), refused: vi.fn() };
+    const on = { reach: vi.fn(), leave: vi.fn(), cancel: vi.fn(), refused: vi.fn() };
     await made.listen("s", scope, on);
     const refusal = new Refusal("no", { status: 409, code: "BUSY", retryAfter: 3 });
     made.refuse("s", refusal);
     made.refuse("t", refusal);
-    made.report("s", 7, root.child());
+    const reader = root.child();
+    made.report("s", 7, reader);
+    reader.close();
     expect([await made.cancel("s"), await made.cancel("t")]).toEqual([true, false]);
     await after(0);
-    expect([on.reach.mock.calls, on.cancel.mock.calls, on.refused.mock.calls.length]).toEqual([[[7]], [[]], 1]);
+    const id = expect.stringMatching(/^[0-9a-f]{32}$/);
+    expect([on.reach.mock.calls, on.leave.mock.calls]).toEqual([[[7, id]], [[id]]]);
+    expect([on.cancel.mock.calls, on.refused.mock.calls.length]).toEqual([[[]], 1]);
     const [[heard]] = on.refused.mock.calls as [[Refusal]];
     expect(heard).toBeInstanceOf(Refusal);
     expect(heard).toMatchObject({ message: "no", status: 409, code: "BUSY", retryAfter: 3 });
