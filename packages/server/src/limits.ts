@@ -149,7 +149,7 @@ export const LISTEN_LIMITS = {
 } as const;
 
 /** The defaults of `memoryLog`, in characters: of one stream, and of all together. */
-export const LOG_LIMITS = { maxSize: 4 * MI, maxTotal: 256 * MI } as const;
+export const LOG_LIMITS = { maxSize: 4 * MI, maxTotal: 128 * MI } as const;
 
 /** Takes the limits out of the options; throws `TypeError` for one that is not a number of at least 0. */
 export function resolveLimits(options: LimitOptions): Limits {

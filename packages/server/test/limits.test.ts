@@ -49,6 +49,26 @@ test.each(Object.keys(LIMITS))("%s is an option that serve checks", (name) => {
     );
 });
 
+test("docs/limits.md lists every gauge among what a server holds, and limits that exist", () => {
+  const section = page.slice(page.indexOf("### What a server holds")).split("\n## ")[0]!;
+  const rows = section.split("\n").filter((line) => line.startsWith("| ") && !line.startsWith("| what"));
+  const names = (column: number) =>
+    rows.flatMap((row) => [...row.split("|")[column]!.matchAll(/`(\w+)`/g)].map(([, name]) => name!));
+  const own = ["timers", "subscriptions"];
+  const gauges = Object.keys(serve(foldGateway, {}, { partial: true }).stats()).filter((name) => !own.includes(name));
+  expect([...new Set(names(4))].sort()).toEqual(gauges.sort());
+  const known = Object.keys({ ...LIMITS, ...LOG_LIMITS, ...LISTEN_LIMITS });
+  expect(names(3).filter((name) => !known.includes(name))).toEqual([]);
+});
+
+test("SECURITY.md and the pages that it names are there", () => {
+  const root = new URL("../../../", import.meta.url);
+  const text = readFileSync(new URL("SECURITY.md", root), "utf8");
+  const pages = [...text.matchAll(/\]\((docs\/[\w.]+)\)/g)].map(([, path]) => path!);
+  expect(pages).toEqual(["docs/threats.md", "docs/limits.md", "docs/promises.md"]);
+  for (const path of pages) expect(readFileSync(new URL(path, root), "utf8").length).toBeGreaterThan(0);
+});
+
 test("a reader may be as far behind as the larger of its two limits", () => {
   const most = (maxQueued: number, maxBuffered: number) => paceOf({ ...LIMITS, maxQueued, maxBuffered });
   expect(most(1, 2)).toEqual({ room: 1, most: 2, stall: LIMITS.stall });

@@ -68,7 +68,7 @@ export interface EventLog {
 export interface MemoryLogOptions {
   /** Characters that are kept of one stream: the newest. @default 4 Mi */
   readonly maxSize?: number | undefined;
-  /** Characters that are kept of all streams. Finished streams go first, oldest first, then the oldest entries. @default 256 Mi */
+  /** Characters that are kept of all streams. Finished streams go first, oldest first, then the oldest entries. @default 128 Mi */
   readonly maxTotal?: number | undefined;
 }
 
