@@ -3,21 +3,25 @@
 // once" is what a page loads before it calls anything, "in all" is that and all that a conversation of the protocol can load with a server as its
 // document describes it (based has no operations), "with resume" is that with a server that offers to resume, and with the first error: nothing of
 // such a conversation is left out.
-// What parameters in headers and transfers of bytes need is left out everywhere: none of these protocols can load it.
+// What parameters in headers and transfers of bytes need is left out everywhere: none of these protocols can load it. So is what only a
+// redirected POST, the `fetch` of another package, or a token over plain http loads.
 // What reads refusals and names likely causes (`causes`) is loaded by the first error only: "with resume" alone contains it.
 // A contract's checks of what a client writes (`accepts`) stand behind a dynamic import that only servers reach: no figure contains them.
 
 const atOnce = /./;
 const all = {
   // No stream of these protocols can be opened again.
-  streams: /(accepts|channel|reopening|resuming|resumable|headers|transfer|causes)[-.]/,
-  channels: /(accepts|stream|reopening|resuming|resumable|headers|transfer|causes)[-.]/,
-  channelsAlone: /(accepts|stream|reopening|operation|resuming|resumable|headers|transfer|causes)[-.]/,
+  streams:
+    /(accepts|channel|reopening|resuming|resumable|headers|transfer|causes|foreign-answer|plain-text|redirect)[-.]/,
+  channels:
+    /(accepts|stream|reopening|resuming|resumable|headers|transfer|causes|foreign-answer|plain-text|redirect)[-.]/,
+  channelsAlone:
+    /(accepts|stream|reopening|operation|resuming|resumable|headers|transfer|causes|foreign-answer|plain-text|redirect)[-.]/,
 };
 const resumed = {
-  streams: /(accepts|channel|reopening|headers|transfer)[-.]/,
-  channels: /(accepts|stream|reopening|headers|transfer)[-.]/,
-  channelsAlone: /(accepts|stream|reopening|operation|headers|transfer)[-.]/,
+  streams: /(accepts|channel|reopening|headers|transfer|foreign-answer|plain-text|redirect)[-.]/,
+  channels: /(accepts|stream|reopening|headers|transfer|foreign-answer|plain-text|redirect)[-.]/,
+  channelsAlone: /(accepts|stream|reopening|operation|headers|transfer|foreign-answer|plain-text|redirect)[-.]/,
 };
 
 const client = (protocol, when, limit, left) => ({

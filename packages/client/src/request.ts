@@ -34,7 +34,8 @@ export interface Requests {
 export function requests(contract: AnyContract, connection: ConnectOptions): Requests {
   const base = parsed(connection.baseUrl ?? contract.url);
   const authority = tokens(connection.token);
-  if (connection.token !== undefined) warnOfPlainText(contract, base);
+  if (connection.token !== undefined && base.protocol === "http:")
+    import("./plain-text.js").then(({ warnOfPlainText }) => warnOfPlainText(contract, base)).catch(() => {});
   const prefix = pathOf(contract, base);
 
   const url = (target: string): string => base.origin + prefix + target;
@@ -56,12 +57,11 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     // A body that is a stream cannot be sent again.
     const once = isStream(init?.body);
     let renewed = once;
+    let strip: ((fields: Record<string, string>) => void) | undefined;
     for (let redirects = 0; ; ) {
       const token = await authority.current(life);
       const fields = await headers(own, life, name, input);
-      // As `fetch` does where it follows a redirect to another origin.
-      if (redirects && new URL(address).origin !== base.origin)
-        for (const secret of ["Authorization", contract.auth?.header ?? ""]) delete fields[secret];
+      strip?.(fields);
       let request: Request | undefined;
       let response: Response;
       try {
@@ -89,7 +89,16 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
       const { status } = response;
       if (status >= 301 && status <= 308 && redirect === "manual" && response.headers.has("Location")) {
         const { follow } = await import("./redirect.js").catch(unloadedLate);
-        address = follow({ what, method, address, response, once, redirects: ++redirects });
+        ({ address, strip } = follow({
+          contract,
+          what,
+          method,
+          address,
+          response,
+          once,
+          redirects: ++redirects,
+          base,
+        }));
       } else if (status !== 401 || !authority.refused(token) || renewed) return response;
       else renewed = true;
       discard(response);
@@ -126,9 +135,7 @@ function parsed(address: string): URL {
   const isPath = /^\.{0,2}\//.test(address);
   const wrong = (what: string) => misuse(`baseUrl "${address}" ${what}`);
   if (isPath && typeof location === "undefined")
-    throw wrong(
-      "is a path, which only a page can resolve: write the whole address, such as http://localhost:8080/path",
-    );
+    throw wrong("is a path, which only a page can resolve: write the whole address");
   if (!isPath && !/^https?:\/\//i.test(address)) throw misuse(`add http:// to baseUrl "${address}"`);
   let url: URL;
   try {
@@ -157,20 +164,6 @@ function pathOf({ operations }: AnyContract, { pathname }: URL): string {
       if (start !== "" && path.endsWith(start)) return path.slice(0, -start.length);
     }
   return path;
-}
-
-/** A loopback address is for development, and nobody else reads what is sent to it. */
-const LOOPBACK = /^(?:(?:[^.]+\.)*localhost|127(?:\.\d+){3}|\[::1\])$/;
-
-const warned = new WeakSet<AnyContract>();
-
-/** Warns once for each contract that a token is sent to another host in plain text. */
-function warnOfPlainText(contract: AnyContract, { protocol, hostname, origin }: URL): void {
-  if (protocol !== "http:" || LOOPBACK.test(hostname) || warned.has(contract)) return;
-  warned.add(contract);
-  console.warn(
-    `${contract.name}: the token for ${origin} is sent in plain text. Use https; http to another host is for development only.`,
-  );
 }
 
 /** Cancels the body of an unused answer. */

@@ -51,7 +51,7 @@ const parts: Readonly<Record<string, readonly [call: (connect: Connect) => Promi
   "channel/channel.js": [(connect) => connect(based, resuming).session(), lost(true)],
 };
 /** Parts without which a call goes on plainly, and those that only a foreign answer needs. */
-const optional = ["channel/resumable.js", "foreign-answer.js", "redirect.js", "stream/resuming.js"];
+const optional = ["channel/resumable.js", "foreign-answer.js", "plain-text.js", "redirect.js", "stream/resuming.js"];
 
 afterEach(() => {
   for (const part in parts) vi.doUnmock(`../src/${part}`);
