@@ -174,6 +174,8 @@ function widen(old: string, now: string, text = "") {
   const [part] = left;
   if (!part || parts.length > 1) return null;
   const { from, to } = part;
+  // Also where it overlaps itself it stands more than once.
+  if (findParts(old, text.slice(from + 1)).length > 0) return null;
   // A negative place would count as 0.
   const start = from === 0 ? 0 : text.lastIndexOf("\n", from - 1) + 1;
   const feed = text.indexOf("\n", to);

@@ -1,6 +1,6 @@
 import { STEPS } from "./ladder.js";
 import { endingAt } from "./rewrite.js";
-import { findRows, readTarget } from "./target.js";
+import { findRows, lastUpTo, readTarget } from "./target.js";
 
 /** A part of a text, by offsets. */
 export interface Part {
@@ -8,12 +8,23 @@ export interface Part {
   readonly to: number;
 }
 
-/** Every part of a text that is a string, whatever line ends the two have. */
+/** Every part of a text that is a string, whatever line ends the two have. None overlaps another. */
 export function findParts(sought: string, text: string): Part[] {
-  const lines = sought.split(/\r?\n/).map((line) => line.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
-  // A carriage return alone at the end belongs to no line end.
-  const matches = text.matchAll(new RegExp(lines.join("\\r?\\n"), "g"));
-  return Array.from(matches, ({ 0: { length }, index }) => ({ from: index, to: index + length }));
+  const plain = text.replaceAll("\r\n", "\n");
+  const wanted = sought.replaceAll("\r\n", "\n");
+  const feeds = plain.length < text.length ? findReturned(text) : [];
+  const inText = (offset: number) => offset + lastUpTo(feeds, offset - 1) + 1;
+  const parts: Part[] = [];
+  for (let at = wanted === "" ? -1 : plain.indexOf(wanted); at >= 0; at = plain.indexOf(wanted, at + wanted.length))
+    parts.push({ from: inText(at), to: inText(at + wanted.length) });
+  return parts;
+}
+
+/** The line feeds of a text that have a carriage return before them, as offsets in the text without these. */
+function findReturned(text: string): number[] {
+  const feeds: number[] = [];
+  for (let at = text.indexOf("\r\n"); at >= 0; at = text.indexOf("\r\n", at + 2)) feeds.push(at - feeds.length);
+  return feeds;
 }
 
 /** A string with the line ends of a place in a text. */

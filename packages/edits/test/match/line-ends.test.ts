@@ -3,6 +3,7 @@ import { applyPatch } from "../../src/apply.js";
 import { parseBeginPatch } from "../../src/formats/begin-patch.js";
 import { parseStrReplace } from "../../src/formats/calls.js";
 import { parseSearchReplace } from "../../src/formats/search-replace.js";
+import { findParts } from "../../src/match/parts.js";
 import { parsePatch } from "../../src/parse.js";
 import type { Reading } from "../../src/reading.js";
 import { random } from "../random.js";
@@ -107,4 +108,40 @@ test.each([
   const call = { path: "f", old_str: "a\nb", new_str: "c\nd", replace_all: true };
   const reading = parseStrReplace(call, { text });
   expect(reading.ok && applyPatch(reading.patch, text)).toMatchObject({ ok: true, text: made });
+});
+
+test("a string of many characters is found as a part of a text", () => {
+  const long = "const { a } = b(c[0], /d/); // e\n".repeat(3_000);
+  const reading = parseStrReplace({ path: "f", old_str: `x\n${long}y`, new_str: "z" }, { text: `ax\n${long}yb\n` });
+  expect(reading.ok && applyPatch(reading.patch, `ax\n${long}yb\n`)).toMatchObject({ ok: true, text: "azb\n" });
+});
+
+test.each([
+  ["\n", "a\r\nb", [[1, 3]]],
+  [
+    "a\n",
+    "a\r\na\na",
+    [
+      [0, 3],
+      [3, 5],
+    ],
+  ],
+  [
+    "\nb",
+    "a\r\nb\r\nb",
+    [
+      [1, 4],
+      [4, 7],
+    ],
+  ],
+  ["aa", "aaa", [[0, 2]]],
+  ["\r", "a\rb", [[1, 2]]],
+  ["", "a", []],
+] as const)("%j is these parts of %j: %j", (sought, text, parts) => {
+  expect(findParts(sought, text)).toEqual(parts.map(([from, to]) => ({ from, to })));
+});
+
+test("a string that overlaps itself is not unique", () => {
+  const reading = parseStrReplace({ path: "f", old_str: "aa", new_str: "b" }, { text: "aaa\n" });
+  expect(reading.ok && applyPatch(reading.patch, "aaa\n")).toMatchObject({ ok: false });
 });
