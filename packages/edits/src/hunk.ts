@@ -63,11 +63,8 @@ export function hashParts(text: string): (start: number, end: number) => string 
 }
 
 function hashText(text: string): string {
-  if (bytes.length < 3 * text.length) {
-    bytes = new Uint8Array(6 * text.length);
-    view = new DataView(bytes.buffer);
-  }
-  return hash(view, 0, encoder.encodeInto(text, bytes).written);
+  if (scratch.bytes.length < 3 * text.length) scratch = makeScratch(6 * text.length);
+  return hash(scratch.view, 0, encoder.encodeInto(text, scratch.bytes).written);
 }
 
 /** Of UTF-8, eight bytes at a time: a patch is hashed as fast as it is split into lines. */
@@ -88,7 +85,12 @@ function hash(view: DataView, start: number, end: number): string {
   return `${HEX[low >>> 24]}${HEX[(low >>> 16) & 255]}${HEX[(low >>> 8) & 255]}${HEX[low & 255]}${HEX[high >>> 24]}${HEX[(high >>> 16) & 255]}`;
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-const encoder = new TextEncoder();
-let bytes = new Uint8Array(4096);
-let view = new DataView(bytes.buffer);
+function makeScratch(size: number): { bytes: Uint8Array<ArrayBuffer>; view: DataView } {
+  const bytes = new Uint8Array(size);
+  return { bytes, view: new DataView(bytes.buffer) };
+}
+
+// Marked as pure, so that a bundler leaves them out, and what they use, where no id is made.
+const HEX = /* @__PURE__ */ Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const encoder = /* @__PURE__ */ new TextEncoder();
+let scratch = /* @__PURE__ */ makeScratch(4096);

@@ -5,7 +5,7 @@ const FEW = 64;
 const UNREACHED = -1;
 
 /** Row d holds the furthest line of `a` on each diagonal from -d to d after d changes, with a margin of two columns. */
-const rows = new Int32Array((FEW + 1) * (FEW + 5));
+const rows = /* @__PURE__ */ new Int32Array((FEW + 1) * (FEW + 5));
 
 /** Where diagonal 0 of row d is. */
 function middle(d: number): number {

@@ -79,7 +79,11 @@ function hashLines({ text, starts }: Source, start: number, end: number): Int32A
   return hashes;
 }
 
-const MULTIPLIERS = Int32Array.of((Math.random() * 0x100000000) | 1, (Math.random() * 0x100000000) | 1);
+const MULTIPLIERS = /* @__PURE__ */ drawMultipliers();
+
+function drawMultipliers(): Int32Array {
+  return Int32Array.of((Math.random() * 0x100000000) | 1, (Math.random() * 0x100000000) | 1);
+}
 
 /** The code units, as bytes if all are ASCII: half the memory, and encoded natively. */
 function readCodes(text: string): Uint8Array | Uint16Array {
