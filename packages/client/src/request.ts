@@ -105,13 +105,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     }
   };
 
-  return {
-    contract,
-    connection,
-    ask,
-    headers,
-    url,
-  };
+  return { contract, connection, ask, headers, url };
 }
 
 /**
