@@ -24,7 +24,9 @@ function handOver(run: Run, blocks: readonly string[]): boolean {
 /** Writes a production to its log until its handler is done, then closes the log. Never rejects. */
 export async function pump(context: Context, run: Run, production: Production, writer: EventWriter): Promise<void> {
   const { limits, callbacks } = context;
-  const { handler, life, called } = run;
+  const { handler, life } = run;
+  // Not the call: a closure of this function is kept with the stream, and with it all that any of them uses.
+  const { operation } = run.called;
   const blocks = production.blocks((seq) => formatCursor({ epoch: writer.epoch, seq }));
   const over = new Promise<void>((resolve) => handler.add(resolve));
   let watched: Promise<void> | undefined;
@@ -40,7 +42,7 @@ export async function pump(context: Context, run: Run, production: Production, w
       .catch((error) => {
         if (life.closed || failed) return;
         failed = true;
-        callbacks.report(error, "log", called.operation);
+        callbacks.report(error, "log", operation);
         handler.close(error);
       })
       .finally(() => pending.delete(kept));
@@ -87,14 +89,14 @@ export async function pump(context: Context, run: Run, production: Production, w
   }
 
   // A handler that ignores its signal keeps `write` waiting.
-  await Promise.race([write().catch((error) => callbacks.report(error, "log", called.operation)), over]);
+  await Promise.race([write().catch((error) => callbacks.report(error, "log", operation)), over]);
   // Waits for pending appends, so that nothing overtakes them.
   await Promise.all(pending);
   handler.close();
   if (life.closed) return;
   await within(life, limits.storeWithin, "the event log", () => writer.close()).catch((error) => {
     if (life.closed) return;
-    callbacks.report(error, "log", called.operation);
+    callbacks.report(error, "log", operation);
     // Readers here get an error at least, and find a gap when they join again.
     run.lost = true;
     for (const reader of [...run.readers]) reader.close(error instanceof Disconnected ? error : logFailed(error));
