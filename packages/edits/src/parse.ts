@@ -1,7 +1,9 @@
-import { needOptions } from "./need.js";
+import { needOptions, needText } from "./need.js";
+import { attempt, Unreadable } from "./read/message.js";
+import { readPlain } from "./read/plain-diff.js";
+import { unifiedDiffs } from "./read/unified.js";
 import type { Reading } from "./reading.js";
-import { parseBy } from "./unified/parse.js";
-import { repairs } from "./unified/repairs.js";
+import { parseWith } from "./stream/parse.js";
 
 export interface ParseOptions {
   /**
@@ -21,10 +23,23 @@ export interface ParseOptions {
 }
 
 /**
- * Reads a unified diff, plain or with git's extended headers. An input without any change is an error.
- * Never throws; linear in the input. Hunks keep the order of the input.
+ * Reads a unified diff, plain or with git's extended headers; text around it is left out. An input without any change is an
+ * error. Never throws; linear in the input. Hunks keep the order of the input.
  */
 export function parsePatch(text: string, options: ParseOptions = {}): Reading {
   needOptions(options, { strict: "boolean", path: "string", strip: "number" });
-  return parseBy(options.strict ? null : repairs, text, options);
+  needText({ text });
+  const { strict = false, path, strip } = options;
+  const plain = parsePlain(text, strict, strip);
+  if (strict || plain.ok) return plain;
+  return parseWith([unifiedDiffs(strip)], text, path === undefined ? {} : { path, limit: Number.POSITIVE_INFINITY });
+}
+
+/** Reads a text that is nothing but a diff whose counts fit: any other is an error here. Faster than to look for blocks. */
+export function parsePlain(text: string, strictly: boolean, strip?: number): Reading {
+  const read = attempt((repairs) => readPlain(text, strictly, strip, repairs));
+  if (read instanceof Unreadable)
+    return { ok: false, errors: [{ line: read.line + 1, reason: read.reason, message: read.message }] };
+  for (const repair of read.repairs) repair.line++;
+  return { ok: true, patch: { files: read.files }, repairs: read.repairs };
 }

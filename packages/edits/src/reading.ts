@@ -17,8 +17,6 @@ export type RepairKind = UnifiedRepairKind | EditRepairKind;
 
 /** Repairs in unified diffs. */
 export type UnifiedRepairKind =
-  | "prose" // text around the patch was left out
-  | "fence" // the patch stood in a markdown fence
   | "carriage-return" // header lines, or all lines, ended with a carriage return
   | "doubled-lines" // an empty line stood behind every line, or behind every line of the hunks
   | "missing-prefix" // a path had no `a/` or `b/`

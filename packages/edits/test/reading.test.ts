@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { parseBeginPatch } from "../src/formats/begin-patch.js";
 import { parseEditBlocks } from "../src/formats/edit-block.js";
-import { repair, unreadable } from "../src/formats/message.js";
 import { parsePatch } from "../src/parse.js";
+import { repair, SENTENCES, unreadable } from "../src/read/message.js";
 import { quote, type Repair, say } from "../src/reading.js";
-import { HARMLESS, SENTENCES } from "../src/unified/message.js";
 
 describe("the message of a repair or an error", () => {
   test("is the sentence of its kind, with what was found before its full stop", () => {
@@ -21,7 +20,7 @@ describe("the message of a repair or an error", () => {
   });
 
   test("is a sentence of its own for each kind", () => {
-    const all = Object.values({ ...SENTENCES, ...HARMLESS });
+    const all = Object.values(SENTENCES);
     expect(new Set(all).size).toBe(all.length);
     for (const sentence of all) expect(sentence).toMatch(/^[A-Z`].{12,}\.$/);
   });
@@ -63,7 +62,7 @@ describe("10,000 repairs are listed, and no more", () => {
     expect(reading.ok && reading.repairs.at(-1)).toEqual({
       kind: "blank-context",
       line: 10_003,
-      message: HARMLESS["blank-context"],
+      message: SENTENCES["blank-context"],
     });
   });
 

@@ -1,7 +1,7 @@
 import { createPatch, type FilePatch, formatForBased, type Patch, parsePatch } from "@parlance/edits";
 import { expect, test } from "vitest";
 import { checkShape } from "../src/node/shape.js";
-import { SENTENCES } from "../src/unified/message.js";
+import { SENTENCES } from "../src/read/message.js";
 
 // What a model or a user reads of a refusal: a sentence for each reason.
 
@@ -124,7 +124,6 @@ test.each<[header: string, why: string, found?: string, options?: object]>([
   [`${GIT}old mode 100644\nnew mode 10075x\n`, "a mode is octal digits"],
   [`${GIT}index 1234567..89abcde 10064x\n${NAMES}`, "a mode is octal digits"],
   [`diff --git a/g b/g\n${NAMES}`, "its lines name different files"],
-  ["--- a/f\n+++ b/g\n", "its lines name different files", '"f", "g"'],
   ["diff --git a/f b/g\nrename from f\n", "it does not give two names that can be read"],
   ['--- "a/f\n+++ b/f\n', "it does not give two names that can be read"],
   [NAMES, "a name has fewer folders than `strip` takes off", '"b/f"', { strip: 2 }],

@@ -1,13 +1,13 @@
 import { identifyHunks } from "../hunk.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
+import { parseHunkHeader } from "../read/hunk-header.js";
+import { lost, refuse, repair } from "../read/message.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
-import { parseHunkHeader } from "../unified/hunk-header.js";
 import type { Format, Written } from "./block.js";
 import { closesFence, type Fence } from "./fence.js";
 import { create, modify, newText, refuseDots, remake, remove } from "./file-patch.js";
-import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeFiles } from "./write.js";
 
 const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;
@@ -23,8 +23,8 @@ const MOVE = /^\*\*\* Move to:[ \t]*(\S.*)$/s;
  */
 export const beginPatch: Format = {
   name: "begin-patch",
-  advice: "write *** Begin Patch above all files and *** End Patch below them",
-  isLost: (line) => LOST.test(line),
+  findLost: (line, _, written) =>
+    LOST.test(line) ? lost(written, "write *** Begin Patch above all files and *** End Patch below them") : null,
   open({ line, fence }) {
     if (!BEGIN.test(line)) return null;
     return {

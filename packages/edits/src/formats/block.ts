@@ -1,7 +1,7 @@
 import type { FilePatch } from "../patch.js";
+import type { Unreadable } from "../read/message.js";
 import type { Repair } from "../reading.js";
 import type { Fence } from "./fence.js";
-import type { Unreadable } from "./message.js";
 
 export type FormatName = "edit-block" | "search-replace" | "begin-patch" | "unified" | "str-replace" | "whole-file";
 
@@ -10,10 +10,11 @@ export interface Format {
   readonly name: FormatName;
   /** The block that the head's last line opens, if it opens one of this format. */
   open(head: Head): Block | null;
-  /** Whether a line of text looks like one of this format, so that it was meant as an edit; `fence` is the code fence around it. */
-  isLost?(line: string, fence: Fence | null): boolean;
-  /** What to write instead of such a line. */
-  readonly advice?: string | undefined;
+  /**
+   * Why a line of text shows that an edit was meant and not read: an error, or the message of one that counts only where the
+   * text has no edit at all. `fence` is the code fence around it; `written` is the line with the marks of a quotation.
+   */
+  findLost?(line: string, fence: Fence | null, written: string): Unreadable | string | null;
 }
 
 /** The lines that lead up to a block: a path, a fence, a marker. */
@@ -53,10 +54,16 @@ export interface Block {
   readonly tentative?: true | undefined;
   /** `opening`: the line is the one that opened the block. */
   take(line: string, opening: boolean): Taken;
-  /** What the lines held by `maybe` are where the text ends behind them; `past` without it. */
-  settle?(): "past" | "kept";
-  /** Why the next line of the text behind the block may be a line of it that was lost; null for any other. */
-  behind?(line: string): Unreadable | null;
+  /** How many of the lines held by `maybe` are the block's, once `take` has said `past` or the text has ended. */
+  readonly kept?: number | undefined;
+  /** The text ends behind the lines that are held. */
+  settle?(): void;
+  /**
+   * Why the next line of the text behind the block may be a line of it that was lost; null for any other. An item of a list is
+   * one only where the next block `continues` this one.
+   */
+  behind?(line: string): { readonly error: Unreadable; readonly isItem: boolean } | null;
+  readonly continues?: boolean | undefined;
   /**
    * What the block means. Lines in repairs, and in the error that `refuse` throws, are counted from 0 at the block's first.
    */
@@ -70,15 +77,17 @@ export interface Written {
   /** Index of the opening line. */
   readonly start: number;
   readonly end: BlockEnd;
+  /** The last line has no line feed. */
+  readonly torn: boolean;
   readonly repairs: Repair[];
 }
 
-/** Where a block stopped: at its own end, at the end of a text known to be whole, or at the end of a text cut off: behind a line, or in one. */
-export type BlockEnd = "closed" | "complete" | "cut" | "torn";
+/** Where a block stopped: at its own end, at the end of a text known to be whole, or at the end of a text that is cut off. */
+export type BlockEnd = "closed" | "complete" | "cut";
 
 /**
- * A block's verdict on a line. `more`: part of the block. `last`: the block's last line. `past`: the block ended before it.
- * `maybe`: the next line decides. `kept`: the undecided lines are the block's, which ended before this one.
+ * A block's verdict on a line. `more`: part of the block, as are the lines held before it. `last`: the block's last line.
+ * `maybe`: a later line decides. `past`: the block ended before it, behind the first `kept` lines that were held.
  * `text`: the block is no edit at all.
  */
-export type Taken = "more" | "last" | "past" | "maybe" | "kept" | "text";
+export type Taken = "more" | "last" | "past" | "maybe" | "text";

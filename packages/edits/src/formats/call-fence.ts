@@ -1,3 +1,4 @@
+import { lost } from "../read/message.js";
 import type { Format } from "./block.js";
 import { areEdits, type Call, parseJson, readCall, readCalls } from "./calls.js";
 import { closesFence } from "./fence.js";
@@ -13,9 +14,11 @@ const MOST_LINES = 64;
 /** A fenced JSON value that turns out to be such a call. Any other JSON value is text. */
 export const callFences: Format = {
   name: "str-replace",
-  advice: "send one JSON value with path, old_str and new_str, alone in a fence",
-  isLost: (line, fence) =>
-    TAG.test(line) || (/^[[{"']/.test(line) && (fence === null || INFO.test(fence.info)) && FIELD.test(line)),
+  findLost(line, fence, written) {
+    const isField = /^[[{"']/.test(line) && (fence === null || INFO.test(fence.info)) && FIELD.test(line);
+    const advice = "send one JSON value with path, old_str and new_str, alone in a fence";
+    return isField || TAG.test(line) ? lost(written, advice) : null;
+  },
   open({ line, path, fence, atFenceStart, defaultPath }) {
     if (!atFenceStart || !fence?.length || !/^\s*[[{]/.test(line)) return null;
     if (!INFO.test(fence.info)) return null;

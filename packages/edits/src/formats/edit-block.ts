@@ -1,4 +1,5 @@
 import type { FilePatch, Hunk, Patch } from "../patch.js";
+import { lost, refuse, repair } from "../read/message.js";
 import { quote, type Reading } from "../reading.js";
 import { takeApart } from "../sides.js";
 import type { ReadOptions } from "../stream/event.js";
@@ -8,7 +9,6 @@ import { type Fields, readFields } from "./edit-action.js";
 import { formatContent, formatScalar, readScalar, startBlock, step } from "./edit-fields.js";
 import { type Fence, formatFence, openFence } from "./fence.js";
 import { endMatters } from "./file-patch.js";
-import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 
 /**
@@ -18,8 +18,10 @@ import { type Writing, wordless, writeBlocks } from "./write.js";
  */
 export const editBlocks: Format = {
   name: "edit-block",
-  advice: "write the keys in a fence of their own that begins with edit",
-  isLost: (line) => /^(?:old|new)_content:\s*[|>"']/.test(line),
+  findLost: (line, _, written) =>
+    /^(?:old|new)_content:\s*[|>"']/.test(line)
+      ? lost(written, "write the keys in a fence of their own that begins with edit")
+      : null,
   open({ line, fence, atFenceStart, defaultPath }) {
     const own = openFence(line);
     // In another fence only a bare block counts; in "```markdown" it is an example.

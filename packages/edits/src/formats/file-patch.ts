@@ -3,9 +3,9 @@ import { findElision } from "../elision.js";
 import { countLines, hunkId, identifyHunks } from "../hunk.js";
 import { joinLines } from "../lines.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
+import { refuse, repair } from "../read/message.js";
 import { quote, type Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
-import { refuse, repair } from "./message.js";
 
 /** Joins lines to a text: a block consists of lines, and the end of the last one is seldom specified. */
 export function asText(lines: readonly string[], newlineAtEnd = true): string {
@@ -114,7 +114,7 @@ export function gather(files: readonly FilePatch[]): Patch {
     groups.push(started);
     open.delete(before);
     open.delete(after);
-    if (plain) open.set(before, started);
+    if (kind === "modify" && !whole) open.set(before, started);
   }
   return { files: groups.map((group) => (group.length === 1 ? group[0]! : merge(group))) };
 }

@@ -1,6 +1,7 @@
 import { isProse } from "../elision.js";
 import { needOptions } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
+import { lost, refuse, repair } from "../read/message.js";
 import type { Reading, Repair } from "../reading.js";
 import { quote } from "../reading.js";
 import { takeApart } from "../sides.js";
@@ -10,7 +11,6 @@ import type { Format, Written } from "./block.js";
 import { formatFence, formatPathLine, indentOf, unindent } from "./fence.js";
 import { asText, changeOf, create, modifyBy } from "./file-patch.js";
 import { takeOffGutter } from "./gutter.js";
-import { refuse, repair } from "./message.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 
 const OPEN = /^[ \t]*(?:<{5,9}|-{5,9}) SEARCH>?\s*$/;
@@ -31,8 +31,8 @@ const ESCAPED = /^\\(?=\\*(?:[<>+-]{5,9} (?:SEARCH|REPLACE)>?|={5,9}|-{5,9}|:(?:
  */
 export const searchReplace: Format = {
   name: "search-replace",
-  advice: "write <<<<<<< SEARCH, ======= and >>>>>>> REPLACE, each alone on its line",
-  isLost: (line) => LOST.test(line),
+  findLost: (line, _, written) =>
+    LOST.test(line) ? lost(written, "write <<<<<<< SEARCH, ======= and >>>>>>> REPLACE, each alone on its line") : null,
   open({ line, path, innerPath, previousPath, defaultPath }) {
     if (!OPEN.test(line)) return null;
     const about = innerPath ?? path ?? previousPath ?? defaultPath;

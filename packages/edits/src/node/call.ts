@@ -1,9 +1,9 @@
 import { isProse } from "../elision.js";
 import { type Call, parseJson, readCall, readCalls } from "../formats/calls.js";
 import { create, refuseDots } from "../formats/file-patch.js";
-import { attempt, Unreadable } from "../formats/message.js";
 import { splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
+import { attempt, Unreadable } from "../read/message.js";
 import { parseEdits } from "../stream/read.js";
 import { type PlanConflict, Refused, toConflict } from "./conflict.js";
 import { quote, stripRoot } from "./names.js";

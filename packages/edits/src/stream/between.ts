@@ -1,8 +1,7 @@
 import type { Block, Format, FormatName } from "../formats/block.js";
 import type { Fence } from "../formats/fence.js";
 import { followPaths } from "../formats/lead.js";
-import { type Unreadable, unreadable } from "../formats/message.js";
-import { quote } from "../reading.js";
+import { Unreadable } from "../read/message.js";
 import { chomp } from "./open-block.js";
 
 /** The most characters of a line of text that are examined. */
@@ -24,24 +23,35 @@ export function watchText(
   let last: Block | null = null;
   let format: FormatName | null = null;
   let reported = false;
+  /** The first item of a list behind the block. */
+  let item: { line: number; error: Unreadable } | null = null;
+  /** The first line that may show an edit as an example. */
+  let example: { line: number; name: FormatName; error: Unreadable } | null = null;
 
   function tell(name: FormatName, error: Unreadable): void {
     reported = true;
     report(emitted, name, error);
   }
 
-  function endLine(prose: Fence | null): void {
+  /** `isExample`: the fence has no path above it, so a diff in it may only illustrate. */
+  function endLine(prose: Fence | null, isExample: boolean): void {
     const line = chomp(written.slice(0, LINE_LIMIT));
     written = "";
     emitted++;
     paths.pass(line);
-    const stray = last?.behind?.(line);
+    const stray = last?.behind?.(line) ?? null;
     if (reported) return;
-    if (stray) return tell(format!, stray);
+    if (stray !== null && !stray.isItem) return tell(format!, stray.error);
+    if (stray !== null) item ??= { line: emitted, error: stray.error };
     if (prose !== null && /^(?:markdown|md)\b/i.test(prose.info)) return;
     const bare = line.replace(/^(?:[ \t]|>[ \t])+/, "");
-    const lost = formats.find((each) => each.isLost?.(bare, prose));
-    if (lost !== undefined) tell(lost.name, unreadable(0, "bad-block", `${quote(line)} is in no edit; ${lost.advice}`));
+    for (const { name, findLost } of formats) {
+      const found = findLost?.(bare, prose, line) ?? null;
+      if (found === null) continue;
+      const error = typeof found === "string" ? new Unreadable(0, "bad-block", found) : found;
+      if (error === found || !isExample) return tell(name, error);
+      example ??= { line: emitted, name, error };
+    }
   }
 
   return {
@@ -50,18 +60,22 @@ export function watchText(
       return format;
     },
     /** Adds a piece of text; `prose` is the code fence around it. */
-    add(text: string, prose: Fence | null): void {
+    add(text: string, prose: Fence | null, isExample: boolean): void {
       if (written.length < LINE_LIMIT) written += text;
-      if (text.endsWith("\n")) endLine(prose);
+      if (text.endsWith("\n")) endLine(prose, isExample);
     },
-    end(prose: Fence | null): void {
-      if (written !== "") endLine(prose);
+    /** Ends the text. An example counts as an edit that was lost only where the text had no other. */
+    end(prose: Fence | null, isExample: boolean, edits: number): void {
+      if (written !== "") endLine(prose, isExample);
+      if (example !== null && edits === 0) report(example.line, example.name, example.error);
     },
     /** Passes over a line that is no text. */
     skip(): void {
       emitted++;
     },
-    open(): void {
+    open(block: Block): void {
+      if (item !== null && block.continues) report(item.line, format!, item.error);
+      item = null;
       reported = false;
     },
     /** Goes on behind a block and the lines before this one. */

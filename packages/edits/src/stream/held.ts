@@ -36,7 +36,10 @@ export function hold(held: Held, raw: string, ended: Fence | null): Held | null 
     const stray = ended !== null && closesFence(line, ended);
     return { ...held, raws: all, fence: opened, path: parseInfoPath(opened.info) ?? path, stray };
   }
-  if (line.trim() === "") return (path === null && fence === null) || raws.length > 4 ? null : { ...held, raws: all };
+  if (line.trim() === "")
+    return (path === null && fence === null && !raws.at(-1)?.startsWith("--- ")) || raws.length > 4
+      ? null
+      : { ...held, raws: all };
   if (fence !== null)
     return inner === 2 ? null : { ...held, raws: all, inner: inner + 1, innerPath: named ?? held.innerPath };
   return raws.length > 0 || (named === null && !line.startsWith("--- ")) ? null : { ...held, raws: all, path: named };

@@ -1,8 +1,8 @@
 import type { Block, BlockEnd, FormatName } from "../formats/block.js";
 import { type Fence, outdent } from "../formats/fence.js";
 import { gather } from "../formats/file-patch.js";
-import { attempt, Unreadable, unreadable } from "../formats/message.js";
 import { withoutReturn } from "../lines.js";
+import { attempt, Unreadable, unreadable } from "../read/message.js";
 import type { EditEvent } from "./event.js";
 
 /** A block being read, with its lines and the events emitted so far. */
@@ -58,7 +58,8 @@ export function closeBlock(open: OpenBlock, end: BlockEnd, emit: (event: EditEve
   if (raws === null) return;
   tell(open, emit);
   const lines = raws.map((raw) => lineOf(raw, fence));
-  const read = attempt((repairs) => block.read({ lines, start, end, repairs }));
+  const torn = !raws.at(-1)!.endsWith("\n");
+  const read = attempt((repairs) => block.read({ lines, start, end, torn, repairs }));
   if (read instanceof Unreadable) return fail(open, read, emit);
   // In place: a block may have a repair for each of its lines.
   for (const repair of read.repairs) repair.line += firstLine;

@@ -1,32 +1,18 @@
-import type { Format, FormatName } from "../formats/block.js";
+import type { Format } from "../formats/block.js";
 import { gather } from "../formats/file-patch.js";
-import { unreadable } from "../formats/message.js";
 import type { FilePatch } from "../patch.js";
+import { unreadable } from "../read/message.js";
 import type { ReadError, Reading, Repair } from "../reading.js";
 import type { ReadOptions } from "./event.js";
 import { startScan } from "./scan.js";
 
 /** Reads a whole text by the formats given, into one patch. All or nothing: a block that cannot be read refuses the text. */
 export function parseWith(formats: readonly Format[], text: string, options: ReadOptions): Reading {
-  const { files, repairs, errors } = readAll(formats, text, options);
-  if (errors.length === 0 && files.length === 0) {
-    const { reason, message } = unreadable(0, "no-hunk", `read as ${formats.map((format) => format.name).join(", ")}`);
-    errors.push({ line: 1, reason, message });
-  }
-  return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: gather(files), repairs };
-}
-
-/** The contents of a text's blocks, and their formats. */
-export function readAll(formats: readonly Format[], text: string, options: ReadOptions) {
   const files: FilePatch[] = [];
   const repairs: Repair[] = [];
   const errors: ReadError[] = [];
-  const found = new Set<FormatName>();
-  let doubtful = false;
   const scanner = startScan(formats, options, (event) => {
-    if (event.type === "start") found.add(event.format);
-    else if (event.type === "error") errors.push(event.error);
-    else if (event.type === "doubtful") doubtful = true;
+    if (event.type === "error") errors.push(event.error);
     else if (event.type === "edit") {
       for (const file of event.patch.files) files.push(file);
       for (const repair of event.repairs) repairs.push(repair);
@@ -34,5 +20,9 @@ export function readAll(formats: readonly Format[], text: string, options: ReadO
   });
   scanner.push(text);
   scanner.end({ complete: true });
-  return { files, repairs, errors, found, doubtful };
+  if (errors.length === 0 && files.length === 0 && !repairs.some(({ kind }) => kind === "no-change")) {
+    const { reason, message } = unreadable(0, "no-hunk");
+    errors.push({ line: 1, reason, message });
+  }
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: gather(files), repairs };
 }

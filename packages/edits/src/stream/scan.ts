@@ -1,7 +1,7 @@
 import type { Format, Head } from "../formats/block.js";
 import { closesFence, type Fence, HEAD_LIMIT, mayOpen, openInner, outdent } from "../formats/fence.js";
-import { DIFF } from "../formats/unified.js";
 import { needOptions, needText } from "../need.js";
+import { DIFF } from "../read/unified.js";
 import { watchText } from "./between.js";
 import type { EditEvent, EditReader, ReadOptions } from "./event.js";
 import { hold, NOTHING } from "./held.js";
@@ -39,6 +39,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   let partial = "";
   let passing = false;
   let lineNumber = 0;
+  /** The text has begun: a byte order mark in front is left out. */
+  let started = false;
   let edits = 0;
   let open: OpenBlock | null = null;
   let held = NOTHING;
@@ -52,6 +54,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   let wrapper: Fence | null = null;
   /** The same around a diff that has not begun yet. */
   let shown: Fence | null = null;
+  /** No path is above the fence of such a diff. */
+  let isExample = false;
   /** A block could not be read: apparent blocks behind it may be its content. */
   let failed = false;
 
@@ -62,8 +66,10 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
   });
 
   return {
-    push(text: string): void {
-      needText({ text });
+    push(piece: string): void {
+      needText({ text: piece });
+      const text = started ? piece : piece.replace(/^\ufeff/, "");
+      started ||= piece !== "";
       let from = 0;
       for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
         takePiece(text.slice(from, end + 1));
@@ -81,21 +87,23 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       if (open === null) release();
       else if (open.block.tentative) giveUp(open);
       else finish(open, how.complete === true);
-      between.end(prose ?? shown);
+      between.end(prose ?? shown, isExample, edits);
     },
   };
 
   /** The text ends in a block. What it holds may be its last lines, or come behind the end of its fence. */
   function finish(current: OpenBlock, complete: boolean): void {
     const { block, maybe, fence } = current;
-    const kept = maybe.length > 0 && block.settle?.() === "kept";
-    if (kept) keep(current, ...maybe);
-    const closed = !kept && fence !== null && maybe.some((raw) => closesFence(lineOf(raw, fence), fence, 0));
-    const cut = current.raws?.at(-1)?.endsWith("\n") ? "cut" : "torn";
-    closeBlock(current, closed ? "closed" : complete ? "complete" : cut, emit);
+    block.settle?.();
+    const kept = block.kept ?? 0;
+    keep(current, ...maybe.slice(0, kept));
+    const rest = maybe.slice(kept);
+    const closed = fence !== null && rest.some((raw) => closesFence(lineOf(raw, fence), fence, 0));
+    closeBlock(current, closed ? "closed" : complete ? "complete" : "cut", emit);
     open = null;
-    between.close(block, current.format, lineNumber - 1 - (kept ? 0 : maybe.length));
-    if (!kept) maybe.forEach(closed ? route : emitText);
+    edits++;
+    between.close(block, current.format, lineNumber - 1 - rest.length);
+    rest.forEach(closed ? route : emitText);
     release();
   }
 
@@ -108,7 +116,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     if (text === "") return;
     if (ended !== null && text.trim() !== "") ended = null;
     emit({ type: "text", text });
-    between.add(text, prose ?? shown);
+    between.add(text, prose ?? shown, isExample);
   }
 
   function takePiece(piece: string): void {
@@ -186,7 +194,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     const around = fence ?? wrapper;
     const head: Head = {
       line: outdent(chomp(raw), around),
-      before: raws.length === 0 ? "" : outdent(chomp(raws.at(-1)!), around),
+      before: outdent(chomp(raws.findLast((raw) => raw.trim() !== "") ?? ""), around),
       path,
       innerPath,
       fence: around && { ...around, indent: "" },
@@ -212,7 +220,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
         path: null,
         told: -1,
       };
-      between.open();
+      between.open(block);
       if (!block.ownsFence) wrapper = around;
       shown = null;
       held = NOTHING;
@@ -229,7 +237,8 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
 
   /** Emits the held lines as text. */
   function release(): void {
-    const { raws, fence } = held;
+    const { raws, fence, path } = held;
+    isExample = path === null;
     stray = held.stray;
     held = NOTHING;
     // A fence of a diff may begin with prose, or with lines that a tool writes above the header.
@@ -245,21 +254,23 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     if (current.raws === null && raw.length > HEAD_LIMIT) return;
     const { block } = current;
     const taken = block.take(lineOf(raw, current.fence), opening);
+    if (taken === "maybe") return void current.maybe.push(raw);
+    const held = current.maybe;
     // The most common case, so it builds no list.
-    if (taken === "more" && current.maybe.length === 0) return keep(current, raw);
-    const pending = taken === "kept" ? [raw] : [...current.maybe, raw];
-    if (taken === "kept") keep(current, ...current.maybe);
-    current.maybe = taken === "maybe" ? pending : [];
-    if (taken === "maybe") return;
-    if (taken !== "past" && taken !== "kept") keep(current, ...pending);
+    if (taken === "more" && held.length === 0) return keep(current, raw);
+    current.maybe = [];
+    const kept = taken === "past" ? (block.kept ?? 0) : held.length;
+    keep(current, ...held.slice(0, kept));
+    if (taken !== "past") keep(current, raw);
     if (taken === "text") giveUp(current);
     else if (taken !== "more") {
+      const pending = taken === "past" ? [...held.slice(kept), raw] : [];
       closeBlock(current, "closed", emit);
       open = null;
       edits++;
-      between.close(block, current.format, lineNumber - (taken === "last" ? 0 : pending.length));
+      between.close(block, current.format, lineNumber - pending.length);
       between.paths.meet(block.path);
-      if (taken !== "last") pending.forEach(route);
+      pending.forEach(route);
     }
   }
 

@@ -60,9 +60,9 @@ describe("A hunk behind prose is read as parsePatch reads it", () => {
     });
   });
 
-  test("a line that names another file keeps it from the file before", () => {
+  test("behind a line that names another file it is that file's", () => {
     const reading = parseEdits(`${FIRST}\n### y.js\n\n${SECOND}`);
-    expect(reading).toMatchObject({ ok: false, errors: [{ reason: "no-file-header" }] });
+    expect(reading).toMatchObject({ ok: true, patch: { files: [{ after: "x.js" }, { after: "y.js" }] } });
   });
 });
 

@@ -83,7 +83,7 @@ test.each<[string, string | undefined, string]>([
 });
 
 test.each([
-  ["names another file", "Now in b.js:", "no-file-header"],
+  ["names another file", "Now in b.js:", "src/a.js,b.js"],
   ["names two", "As a.js has it, so b.js:", "no-file-header"],
   ["names the same", "Further down in a.js:", "a.js"],
   ["names none", "And then, e.g. for Node.js:", "a.js"],

@@ -42,7 +42,6 @@ const LOST: Record<string, [text: string, line: string]> = {
   "Begin Patch in small letters": [`*** begin patch\n${BEGIN}*** end patch\n`, "*** begin patch"],
   "Begin Patch with its stars escaped": [`\\*\\*\\* Begin Patch\n${BEGIN}`, "\\*\\*\\* Begin Patch"],
   "a quoted Begin Patch": [quoted(`*** Begin Patch\n${BEGIN}*** End Patch\n`), "> *** Begin Patch"],
-  "a fence of a diff without @@": [fenced("-a\n+b\n", "diff"), "-a"],
   "a fence of a diff without @@, below a path": [`b.js\n${fenced(" k\n-a\n+b\n", "diff")}`, "-a"],
   "a hunk without its file, in a fence of code": [fenced("x\n@@ -1 +1 @@\n-a\n+b\n", "js"), "@@ -1 +1 @@"],
   "a quoted diff": [quoted(DIFF), "> @@ -1,3 +1,3 @@"],

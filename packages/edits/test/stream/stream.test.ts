@@ -196,10 +196,10 @@ test.each([
   expect(parseEdits(whole)).toEqual(parsePatch(whole));
 });
 
-test("a broken diff among other edits refuses them all", () => {
+test("a diff whose counts are too large ends before the prose behind it, also among other edits", () => {
   const whole =
     "a.ts\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n\n--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\n a\n-b\n+B\n\nNow the tests.\n";
-  expect(parseEdits(whole)).toMatchObject({ ok: false, errors: [{ reason: "bad-hunk", line: 13 }] });
+  expect(parseEdits(whole)).toMatchObject({ ok: true, repairs: [{ kind: "wrong-count", line: 10 }] });
 });
 
 test("several blocks for one file are one entry, with places in the file as it was", () => {

@@ -58,6 +58,12 @@ const CASES: { name: string; diff: string; before: string; after: string }[] = [
     after: "a\nB",
   },
   {
+    name: "a file that gets its last line feed, and a list behind it",
+    diff: `${HEAD}@@ -1,2 +1,4 @@\n a\n\n-b\n+b\n\n+ * c\n\n+- d\n`,
+    before: "a\nb",
+    after: "a\nb\n * c\n- d\n",
+  },
+  {
     name: "a new file",
     diff: `${HEAD.replace(/^.*\n/, "--- /dev/null\n")}@@ -0,0 +1,2 @@\n+a\n\n+b\n`,
     before: "",
@@ -80,6 +86,17 @@ describe("A diff whose hunk lines have an empty line behind them while its heade
   it.each(CASES)("is the same in an answer: $name", ({ diff }) => {
     const reading = parsePatch(`${diff.replace(/\n+$/, "")}\n`);
     expect(parseEdits(`${diff}\n\nThat is all.\n`)).toMatchObject({ ok: true, patch: reading.ok && reading.patch });
+  });
+
+  it("keeps a new file without its last line feed as it is, and says so where the end is not known", () => {
+    const created = `${HEAD.replace(/^.*\n/, "--- /dev/null\n")}@@ -0,0 +1,2 @@\n+a\n\n+b`;
+    for (const read of [parsePatch, parseEdits]) {
+      const torn = read(created);
+      expect(torn.ok && applyPatch(torn.patch, "")).toMatchObject({ ok: true, text: "a\nb" });
+      const fenced = read(`\`\`\`diff\n${created}\n\`\`\`\n`);
+      expect(fenced.ok && applyPatch(fenced.patch, "")).toMatchObject({ ok: true, text: "a\nb\n" });
+      expect(fenced.ok && fenced.repairs.map(({ kind }) => kind)).toContain("missing-final-newline");
+    }
   });
 
   it.each<[string, string]>([

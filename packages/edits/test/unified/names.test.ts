@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { dropFolders, parseGitNames, parseNameLine } from "../../src/unified/name.js";
+import { dropFolders, parseGitNames, parseNameLine } from "../../src/read/names.js";
 
 describe("the name behind --- or +++", () => {
   test.each<[text: string, name: string | null | undefined, stamp?: string]>([
@@ -47,10 +47,10 @@ describe("the name behind --- or +++", () => {
     expect(parseNameLine(`a/x\t${stamp}`)).toEqual({ name: isNone ? null : "a/x", stamp });
   });
 
-  test("ends where the reader says so, if it is not quoted", () => {
-    const firstBlank = (text: string) => text.indexOf(" ");
-    expect(parseNameLine("a/x 2024", firstBlank)).toEqual({ name: "a/x", stamp: "2024" });
-    expect(parseNameLine('"a/x y"\t2024 1', firstBlank)).toEqual({ name: "a/x y", stamp: "2024 1" });
+  test("ends before a time behind a blank, unless it is read as git reads it", () => {
+    expect(parseNameLine("x 2024-01-01 10:00:00")).toEqual({ name: "x", stamp: "2024-01-01 10:00:00" });
+    expect(parseNameLine("x 2024-01-01 10:00:00", true)).toEqual({ name: "x 2024-01-01 10:00:00" });
+    expect(parseNameLine('"x y"\t2024 1')).toEqual({ name: "x y", stamp: "2024 1" });
   });
 });
 

@@ -4,8 +4,9 @@ export const SPACE = 32;
 export const PLUS = 43;
 export const MINUS = 45;
 
-/** A line of git's extended header. */
-export const HEADER = /^(diff|index|new|old|deleted|similarity|dissimilarity|rename|copy) /;
+/** A line of a header of git's or of a plain diff. */
+export const HEADER_LINE =
+  /^(?:index |old mode |new mode |deleted file |new file |similarity |dissimilarity |rename |copy |--- |\+\+\+ |Binary files |GIT binary |diff --git )/;
 
 export function isMarked(line: string): boolean {
   const mark = line.charCodeAt(0);
@@ -43,9 +44,4 @@ export function startsFile(lines: readonly string[], at: number): boolean {
 /** As git has it, in any language: a backslash, a blank, and ten characters at least. */
 export function isNoNewline(line: string | undefined): boolean {
   return line?.startsWith("\\ ") === true && line.length > 10;
-}
-
-/** Whether the line closes a fence, of this many characters at least. */
-export function isFence(line: string, least = 3): boolean {
-  return /^(`{3,}|~{3,})\s*$/.test(line) && line.trim().length >= least;
 }

@@ -2,10 +2,11 @@ import { ordinals } from "../hunk.js";
 import { withoutReturn } from "../lines.js";
 import type { FileKind, GitHeader } from "../patch.js";
 import { quote } from "../reading.js";
-import { impliesGitHeader } from "./format.js";
-import { type Input, type OpenFile, refuse, repair, take } from "./input.js";
-import { startsNames } from "./mark.js";
-import { dropFolder, dropFolders, type NameLine, parseGitNames, parseNameLine } from "./name.js";
+import { impliesGitHeader } from "../unified/format.js";
+import { type Diff, mend, type OpenFile, take } from "./diff.js";
+import { startsNames } from "./marks.js";
+import { refuse } from "./message.js";
+import { dropFolder, dropFolders, type NameLine, parseGitNames, parseNameLine } from "./names.js";
 
 type Field = "before" | "after" | "oldMode" | "newMode" | "index" | "similarity" | "dissimilarity";
 
@@ -27,7 +28,7 @@ const EXTENDED: readonly (readonly [start: string, field: Field, kind?: FileKind
 ];
 
 /** Header lines that lack the line break between them. */
-function isGlued(line: string): boolean {
+export function isGlued(line: string): boolean {
   const start = /^(?:diff --git|---|\+\+\+) /.exec(line)?.[0].length;
   if (start === undefined) return false;
   const plus = line.indexOf("+++ ", start);
@@ -49,37 +50,34 @@ interface Header {
 }
 
 /** Reads the header that is next, git's or `---` and `+++` alone, and opens its file. */
-export function readHeader(input: Input): void {
-  const { at } = input;
-  const header = takeHeader(input);
-  input.tail = "unsure";
-  input.item = null;
+export function readHeader(diff: Diff): void {
+  const { at } = diff;
+  const header = takeHeader(diff);
   // For git a `diff` line alone is no header.
-  if (input.repairing === null && header.named === null && input.at === at + 1) return closeFile(input);
-  const file = describeFile(input, at, header);
-  if (file === null) return;
-  closeFile(input);
-  input.open = { file, git: header.git, tellApart: ordinals(), line: at };
+  if (diff.strict && header.named === null && diff.at === at + 1) return closeFile(diff);
+  const file = describeFile(diff, at, header);
+  closeFile(diff);
+  diff.open = { file, git: header.git, tellApart: ordinals(), line: at };
 }
 
-function takeHeader(input: Input): Header {
-  const { at, lines } = input;
+function takeHeader(diff: Diff): Header {
+  const { at, lines } = diff;
   const git = lines[at]!.startsWith("diff --git ");
   const header: Header = { git, said: {}, kind: undefined, named: null, names: "", both: null, fault: "" };
   if (git) {
-    checkGlued(input, at);
-    header.names = withoutReturn(take(input)).slice(11);
+    checkGlued(diff, at);
+    header.names = withoutReturn(take(diff)).slice(11);
   }
-  while (input.at < lines.length && !startsNames(lines, input.at)) {
-    const line = lines[input.at]!;
+  while (diff.at < lines.length && !startsNames(lines, diff.at)) {
+    const line = lines[diff.at]!;
     const entry = EXTENDED.find((each) => line.startsWith(each[0]));
     if (entry === undefined) break;
     const [start, field, means] = entry;
     if (header.kind !== undefined && means !== undefined && header.kind !== means) header.fault = TWO_KINDS;
     header.kind ??= means;
-    header.said[field] = withoutReturn(take(input)).slice(start.length);
+    header.said[field] = withoutReturn(take(diff)).slice(start.length);
   }
-  if (startsNames(lines, input.at)) header.named = [takeName(input), takeName(input)];
+  if (startsNames(lines, diff.at)) header.named = [takeName(diff), takeName(diff)];
   const [old, now] = header.named ?? [];
   // Two names that say the same as those below them are the usual case, and need not be told apart.
   const same = old?.name && now?.name && dropFolder(old.name) === dropFolder(now.name);
@@ -90,15 +88,15 @@ function takeHeader(input: Input): Header {
 const TWO_KINDS = "it tells of two kinds of change";
 const TWO_NAMES = "its lines name different files";
 
-function takeName(input: Input): NameLine {
-  checkGlued(input, input.at);
-  const line = take(input);
-  if (line.endsWith("\r") && line.startsWith("---")) repair(input, input.at - 1, "carriage-return");
-  return parseNameLine(withoutReturn(line).slice(4), input.repairing?.tabOf);
+function takeName(diff: Diff): NameLine {
+  checkGlued(diff, diff.at);
+  const line = take(diff);
+  if (line.endsWith("\r") && line.startsWith("---")) mend(diff, diff.at - 1, "carriage-return");
+  return parseNameLine(withoutReturn(line).slice(4), diff.asGit);
 }
 
-/** The file that the header at this line is about; null where it was refused. */
-function describeFile(input: Input, at: number, header: Header): OpenFile["file"] | null {
+/** The file that the header at this line is about. */
+function describeFile(diff: Diff, at: number, header: Header): OpenFile["file"] {
   const { said, git, named, both } = header;
   const [old, now] = named ?? [undefined, undefined];
   const kind = header.kind ?? kindOf(header);
@@ -119,14 +117,12 @@ function describeFile(input: Input, at: number, header: Header): OpenFile["file"
   const after = kind === "delete" ? null : moved ? nameOf(said.after) : (now?.name ?? names?.after);
   if (fault !== "" || before === undefined || after === undefined) {
     const why = fault || "it does not give two names that can be read";
-    refuse(input, at, "bad-header", `${why}: ${quote(input.lines[at]!)}`);
-    return null;
+    return refuse(at, "bad-header", `${why}: ${quote(diff.lines[at]!)}`);
   }
-  const paths = moved ? stripMove(input, before!, after!) : readPaths(input, at, before, after, isMove);
+  const paths = moved ? stripMove(diff, before!, after!) : readPaths(diff, at, before, after, isMove);
   if (paths.before === "" || paths.after === "") {
     const name = quote((after ?? before)!);
-    refuse(input, at, "bad-header", `a name has fewer folders than \`strip\` takes off: ${name}`);
-    return null;
+    return refuse(at, "bad-header", `a name has fewer folders than \`strip\` takes off: ${name}`);
   }
   const file: OpenFile["file"] = { kind, ...paths, hunks: [] };
   if (oldMode !== undefined) file.oldMode = oldMode;
@@ -177,18 +173,18 @@ function gitHeader({ similarity, dissimilarity }: Header["said"], index: string 
 }
 
 /** Ends the file that is being read, and keeps it if it changes anything. */
-export function closeFile(input: Input): void {
-  if (input.open === null) return;
-  const { file, line } = input.open;
-  input.open = null;
+export function closeFile(diff: Diff): void {
+  if (diff.open === null) return;
+  const { file, line } = diff.open;
+  diff.open = null;
   const { kind, before, after, hunks, oldMode, newMode, git } = file;
   const isMove = kind === "rename" || kind === "copy";
   // Of a file that stays, git needs both modes.
   const isModeChange = oldMode !== newMode && (kind !== "modify" || (oldMode !== undefined && newMode !== undefined));
   // A header of git's that says nothing of its own is kept, so that it is written again; where it goes without saying, it is not.
   if (git !== undefined && Object.keys(git).length === 0 && impliesGitHeader(file)) delete file.git;
-  if (hunks.length > 0 || isMove || isModeChange) input.files.push(file);
-  else if (input.errors.length === 0) repair(input, line, "empty-hunk", quote(after ?? before ?? ""));
+  if (hunks.length > 0 || isMove || isModeChange) diff.files.push(file);
+  else mend(diff, line, "empty-hunk", quote(after ?? before ?? ""));
 }
 
 /** The path in a line of a rename or copy; undefined where there is none. */
@@ -196,12 +192,12 @@ function nameOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : parseNameLine(text).name || undefined;
 }
 
-export function checkGlued(input: Input, at: number): void {
-  if (isGlued(input.lines[at]!)) refuse(input, at, "glued-header", quote(input.lines[at]!));
+export function checkGlued(diff: Diff, at: number): void {
+  if (isGlued(diff.lines[at]!)) refuse(at, "glued-header", quote(diff.lines[at]!));
 }
 
 /** The names of a rename or copy have no folder in front that is not theirs. */
-function stripMove({ strip = 1 }: Input, before: string, after: string) {
+function stripMove({ strip = 1 }: Diff, before: string, after: string) {
   return { before: dropFolders(before, strip - 1), after: dropFolders(after, strip - 1) };
 }
 
@@ -209,9 +205,9 @@ function stripMove({ strip = 1 }: Input, before: string, after: string) {
  * The paths behind the names of `---` and `+++`, without the first folder, as `git apply` reads them. Where both sides name a
  * file they name one: the new one, as for git, unless it goes on where the old one ends (`x` and `x.orig`).
  */
-function readPaths(input: Input, at: number, old: string | null, now: string | null, isMove: boolean) {
-  const { repairing, strip } = input;
-  const count = strip ?? repairing?.foldersOf(old, now) ?? 1;
+function readPaths(diff: Diff, at: number, old: string | null, now: string | null, isMove: boolean) {
+  const { strip } = diff;
+  const count = strip ?? (diff.asGit || isPrefixed(old, now) ? 1 : 0);
   let [before, after] = [old, now].map((name) => name && dropFolders(name, count, strip === undefined)) as [
     string | null,
     string | null,
@@ -220,7 +216,14 @@ function readPaths(input: Input, at: number, old: string | null, now: string | n
     before = after = after.startsWith(before) ? before : after;
   }
   const path = after ?? before ?? "";
-  if (path.startsWith("/")) repair(input, at, "absolute-path", path);
-  else if (count === 0 && strip === undefined) repair(input, at, "missing-prefix", path);
+  if (path.startsWith("/")) mend(diff, at, "absolute-path", path);
+  else if (count === 0 && strip === undefined) mend(diff, at, "missing-prefix", path);
   return { before, after };
+}
+
+/** Whether something was put in front of the names: `a/` and `b/`, or two folders that differ in front of the same path. */
+function isPrefixed(old: string | null, now: string | null): boolean {
+  if (old === null || now === null) return /^[abciow12]\/./.test(old ?? now ?? "");
+  const differ = old !== now && old.includes("/") && now.includes("/") && dropFolder(old) === dropFolder(now);
+  return differ || (/^[ab]\//.test(old) && /^[ab]\//.test(now));
 }

@@ -1,25 +1,27 @@
-import { unquoteName } from "./quote.js";
-
 export interface NameLine {
   /** As written, prefix and all; null is `/dev/null`, undefined a quoted name that cannot be read. */
   readonly name: string | null | undefined;
   readonly stamp?: string;
 }
 
-/** Where the tab or the blank stands that ends an unquoted name with a stamp behind it; negative where there is none. */
-export type TabOf = (text: string) => number;
+/** A time as tools write it behind a name. */
+const TIME = / \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(?: ?[-+]\d\d:?\d\d|Z)?$/;
 
-/** For git every tab ends a name. */
-const firstTab: TabOf = (text) => text.indexOf("\t");
+/** Where an unquoted name ends: at its first tab, and for lenient reading before a time, since some programs write no tab. */
+function endOfName(text: string, asGit: boolean): number {
+  const tab = text.indexOf("\t");
+  const end = tab < 0 && !asGit ? text.search(TIME) : tab;
+  return tab < 0 && end === 0 ? -1 : end;
+}
 
 /**
- * Reads what stands behind `--- ` or `+++ `: a name, quoted or not, and perhaps a tab and a time stamp. GNU diff writes the epoch as
- * the time stamp of a file that is not there.
+ * Reads the text behind `--- ` or `+++ `: a name, quoted or not, and perhaps a tab and a stamp, which is any text. GNU diff
+ * writes the epoch as the stamp of a file that is not there.
  */
-export function parseNameLine(text: string, tabOf = firstTab): NameLine {
+export function parseNameLine(text: string, asGit = false): NameLine {
   const quoted = unquoteName(text);
   if (quoted === null && text[0] === '"') return { name: undefined };
-  const tab = quoted === null ? tabOf(text) : text.indexOf("\t", quoted.length);
+  const tab = quoted === null ? endOfName(text, asGit) : text.indexOf("\t", quoted.length);
   const end = tab < 0 ? text.length : tab;
   const name = quoted?.name ?? text.slice(0, end);
   const stamp = text.slice(end + 1) || undefined;
@@ -72,4 +74,47 @@ export function dropFolders(name: string, count: number, few = false): string {
     else if (!few) return "";
   }
   return rest.replace(/\/{2,}/g, "/");
+}
+
+/**
+ * Names as git writes them: in double quotes with C escapes where a byte is outside printable ASCII or is `"` or `\`.
+ * Law: `unquoteName(quoteName(name)).name === name`, for every name that UTF-8 can say.
+ */
+export function quoteName(name: string): string {
+  if (/^[\x20\x21\x23-\x5b\x5d-\x7e]*$/.test(name)) return name;
+  let quoted = "";
+  for (const byte of new TextEncoder().encode(name)) {
+    const character = String.fromCharCode(byte);
+    const letter = LETTERS[byte - 7];
+    if (letter !== undefined) quoted += `\\${letter}`;
+    else if (byte < 32 || byte > 126) quoted += `\\${byte.toString(8).padStart(3, "0")}`;
+    else quoted += character === '"' || character === "\\" ? `\\${character}` : character;
+  }
+  return `"${quoted}"`;
+}
+
+/**
+ * Reads the quoted name at the start of the text; `length` is how much of the text it took. Null if there is none, or one with
+ * an escape that C does not have, or with bytes that are no UTF-8: a string cannot hold them, and a file of another name is not meant.
+ */
+export function unquoteName(text: string): { name: string; length: number } | null {
+  if (text[0] !== '"') return null;
+  const match = /^"((?:[^"\\]|\\(?:[0-3][0-7]{2}|[abtnvfr"\\]))*)"/.exec(text);
+  if (match === null) return null;
+  try {
+    const bytes = match[1]!.replace(/\\([0-7]{3})|\\(.)|[^\\]+/gs, (piece, digits, letter) =>
+      digits === undefined ? encodeURIComponent(UNESCAPED[letter] ?? letter ?? piece) : percent(digits),
+    );
+    return { name: decodeURIComponent(bytes), length: match[0].length };
+  } catch {
+    return null;
+  }
+}
+
+/** What C writes for the control characters from 7 on. */
+const LETTERS = "abtnvfr";
+const UNESCAPED: Record<string, string> = { a: "\x07", b: "\b", t: "\t", n: "\n", v: "\v", f: "\f", r: "\r" };
+
+function percent(digits: string): string {
+  return `%${Number.parseInt(digits, 8).toString(16).padStart(2, "0")}`;
 }

@@ -1,0 +1,321 @@
+import type { Block, Format, Head, Taken, Written } from "../formats/block.js";
+import { closesFence, type Fence, openFence } from "../formats/fence.js";
+import { refuseDotsIn } from "../formats/file-patch.js";
+import { ordinals } from "../hunk.js";
+import type { FilePatch } from "../patch.js";
+import { quote, type Repair } from "../reading.js";
+import { type Diff, mend, openDiff } from "./diff.js";
+import { checkGlued, closeFile, readHeader } from "./diff-header.js";
+import { readHunk } from "./hunk.js";
+import { HunkEnd } from "./hunk-end.js";
+import { HEADER_LINE, isChanged, isListed, startsNames } from "./marks.js";
+import { lost, refuse, repair, Unreadable, unreadable } from "./message.js";
+import { parseGitNames, parseNameLine } from "./names.js";
+import { refuseForeign } from "./plain-diff.js";
+
+/** The words behind the fence of a diff. */
+export const DIFF = /^(?:diff|patch|udiff)\b/;
+
+/** An `@@` line without a fence around it: it may be code of prose as well. */
+const HUNK_LINE = /^@@(?:\s|$|-\d)/;
+
+/** The path of a `---` or `+++` line, without its prefix; null for /dev/null. */
+function pathOf(line: string): string | null {
+  const { name } = parseNameLine(line.slice(4).trimEnd());
+  return name?.replace(/^[ab]\//, "").trim() ?? null;
+}
+
+/** A unified diff in a text, fenced or bare. `strip` is that of `parsePatch`. */
+export function unifiedDiffs(strip?: number): Format {
+  return {
+    name: "unified",
+    findLost(line, fence, written) {
+      if (/^@@ (?:-\d|\.{3} @@)/.test(line)) return unreadable(0, "no-file-header", quote(written));
+      if (/^(?:Binary files .* differ|GIT binary patch)$/.test(line)) return unreadable(0, "binary", quote(written));
+      if (/^(?:diff --(?:cc|combined) \S|@@@ -)/.test(line)) return unreadable(0, "combined-diff", quote(written));
+      const isShown = fence !== null && DIFF.test(fence.info) && isChanged(line);
+      return isShown ? lost(written, "write its --- and +++ lines, and an @@ line above each hunk").message : null;
+    },
+    open(head) {
+      const { line, before, fence, atFenceStart, previousFormat, path, innerPath, previousPath, defaultPath } = head;
+      const isHunk = HUNK_LINE.test(line);
+      const isNext = previousFormat === "unified";
+      const known = innerPath ?? path ?? (isNext ? previousPath : null) ?? defaultPath;
+      const bare = atFenceStart
+        ? DIFF.test(fence!.info) && line.startsWith("@@")
+        : isHunk && (isNext || known !== null);
+      const named = line.startsWith("+++ ") && before.startsWith("--- ");
+      const second = line.startsWith("--- ") ? line.indexOf("+++ ") : -1;
+      const glued = second > 0 && (line.includes("/", second) || line.includes("@@ -", second));
+      const git = /^diff --git (?:"?[a-z]\/|\S+ \S+\s*$)/.test(line);
+      return named || glued || git || bare ? new UnifiedBlock(head, bare ? known : null, strip) : null;
+    },
+  };
+}
+
+/** A hunk of the block: its `@@` line, and where its lines end. Rows are counted from the block's opening line. */
+interface Found {
+  readonly at: number;
+  end: number;
+  /** A fence in it that may have been the end of the block. */
+  doubt: number | null;
+}
+
+/** Finds where a diff ends and where each of its hunks does, and reads it then. */
+class UnifiedBlock implements Block {
+  path: string | null;
+  kept = 0;
+  /** Its hunks go on with the file of the block before. */
+  readonly continues: boolean;
+  readonly #fence: Fence | null;
+  readonly #known: string | null;
+  readonly #strip: number | undefined;
+  readonly #hunks: Found[] = [];
+  #row = 0;
+  /** The hunk at hand; null between a header and its first hunk. */
+  #body: HunkEnd | null = null;
+  #git: boolean;
+  /** The path of the `---` line just before; a file that is deleted has no other. */
+  #dashes: string | null;
+  #created = false;
+  /** Lines held that may be the names of the next file: `--- `, and `+++ ` behind it. */
+  #names: string[] = [];
+  /** How many of the lines that the reader holds are the hunk's already. */
+  #sure = 0;
+  /** A blank line is held in the header: one may be behind every line. */
+  #blank = false;
+  #isDoubled = false;
+  /** Of the text behind the diff: the line before, and whether there was prose, a fence, or the end of one. */
+  #above: string | null = null;
+  #prose: boolean;
+  #shown: boolean;
+  #ending: boolean;
+  #over = false;
+  #apart = false;
+
+  constructor({ line, before, fence, previousFormat }: Head, known: string | null, strip: number | undefined) {
+    this.continues = line.startsWith("@@") && previousFormat === "unified";
+    this.#fence = fence;
+    this.#known = known;
+    this.#strip = strip;
+    this.#git = line.startsWith("diff --git ");
+    this.#dashes = before.startsWith("--- ") ? pathOf(before) : null;
+    this.#created = before.startsWith("--- ") && this.#dashes === null;
+    this.path = known ?? this.#dashes;
+    this.#prose = this.#shown = this.#ending = fence !== null;
+  }
+
+  take(line: string): Taken {
+    this.#row++;
+    const taken = this.#step(line);
+    if (taken === "more") this.#sure = 0;
+    return taken;
+  }
+
+  #step(line: string): Taken {
+    const names = this.#names;
+    if (names.length > 0) {
+      if (names.length === 1 && line.startsWith("+++ ")) {
+        names.push(line);
+        return "maybe";
+      }
+      this.#names = [];
+      // Names without an @@ line may be the header of lines that would be lost.
+      if (names.length === 2 && (line.startsWith("@@") || !this.#body!.isOwed)) return this.#startFile(names, line);
+      // They were a deleted and an added line.
+      for (const each of names) this.#body!.take(each);
+      this.#sure += names.length;
+    }
+    const body = this.#body;
+    if (body === null) return this.#takeHeader(line);
+    if (this.#isHunkHeader(line)) return this.#endHunk(0) ?? this.#startHunk(line);
+    if (line.startsWith("diff --git ")) return this.#endHunk(0) ?? this.#startHeader(line);
+    if (line.startsWith("--- ") && !(this.#git && body.isOwed)) {
+      this.#names = [line];
+      return "maybe";
+    }
+    const taken = body.take(line);
+    if (taken === "past") {
+      this.kept = this.#sure + body.kept;
+      this.#setEnd(1);
+    }
+    return taken;
+  }
+
+  #isHunkHeader(line: string): boolean {
+    return this.#fence === null ? HUNK_LINE.test(line) : line.startsWith("@@") && line[2] !== "@";
+  }
+
+  #takeHeader(line: string): Taken {
+    if (this.#isHunkHeader(line)) return this.#startHunk(line);
+    if (HEADER_LINE.test(line)) return this.#startHeader(line);
+    if (line.trim() === "" && this.#hunks.length === 0 && !this.#blank) {
+      this.#blank = this.#isDoubled = true;
+      return "maybe";
+    }
+    if (this.#fence === null || closesFence(line, this.#fence, 0)) return "past";
+    return "more";
+  }
+
+  #startHeader(line: string): Taken {
+    this.#body = null;
+    this.#blank = false;
+    if (line.startsWith("diff --git ")) {
+      this.#git = true;
+      this.path = parseGitNames(line.slice(11).trimEnd())?.after.replace(/^b\//, "") ?? this.path;
+    } else if (line.startsWith("--- ")) {
+      this.#dashes = pathOf(line);
+      this.#created = this.#dashes === null;
+    } else if (line.startsWith("+++ ")) this.path = pathOf(line) ?? this.#dashes ?? this.path;
+    else if (/^(?:rename|copy) to /.test(line)) this.path = line.slice(line.indexOf(" to ") + 4).trimEnd();
+    return "more";
+  }
+
+  #startFile([dashes, pluses]: readonly string[], line: string): Taken {
+    const ended = this.#endHunk(2);
+    if (ended !== null) return ended;
+    this.#git = false;
+    this.#startHeader(dashes!);
+    this.#startHeader(pluses!);
+    return this.#takeHeader(line);
+  }
+
+  #startHunk(line: string): Taken {
+    this.#body = new HunkEnd(line, this.#fence, this.#created);
+    this.#hunks.push({ at: this.#row - 1, end: this.#row, doubt: null });
+    return "more";
+  }
+
+  /** Ends the hunk at hand before this line and `names` others. Prose between two hunks ends the block. */
+  #endHunk(names: number): Taken | null {
+    const body = this.#body!;
+    body.settle();
+    this.kept = this.#sure + body.kept;
+    this.#setEnd(1 + names);
+    // One fence too many is no prose.
+    const isFence = names > 0 && body.held === 1 && openFence(body.last)?.info === "";
+    return body.hasProse && !isFence ? "past" : null;
+  }
+
+  #setEnd(behind: number): void {
+    const body = this.#body!;
+    const hunk = this.#hunks.at(-1)!;
+    hunk.end = this.#row - behind - body.held + body.kept;
+    if (body.doubt !== null && !body.isComplete) hunk.doubt = hunk.at + 1 + body.doubt;
+  }
+
+  settle(): void {
+    const body = this.#body;
+    if (body === null) return;
+    for (const each of this.#names) body.take(each);
+    this.#sure += this.#names.length;
+    this.#names = [];
+    body.settle();
+    this.kept = this.#sure + body.kept;
+    this.#setEnd(0);
+  }
+
+  behind(line: string) {
+    const body = this.#body;
+    const sure = body?.isComplete ?? false;
+    const hollow = body !== null && !body.changes && !sure;
+    const isMeant = isChanged(line) && (hollow || !this.#over);
+    const isItem = isMeant && !hollow && isListed(line, this.#above ?? "x", this.#prose, sure);
+    // Behind one space it may be context.
+    const isFence = openFence(line) !== null && !(line[0] === " " && line[1] !== " ");
+    this.#apart ||= sure || line.trim() === "";
+    this.#over ||=
+      line === "-- " ||
+      (isFence ? this.#apart && this.#above !== null && !this.#shown : this.#ending && !/^[ +-]/.test(line));
+    this.#ending ||= isFence && this.#shown;
+    this.#shown ||= isFence;
+    this.#prose ||= !isFence && line.trim() !== "" && line[0] !== " ";
+    this.#above = line;
+    if (!isMeant) return null;
+    // Items of a list may be lines of the file where one more of its hunks follows.
+    return { error: unreadable(0, "stray-line", quote(line)), isItem };
+  }
+
+  read({ lines, start, end, torn, repairs }: Written): readonly FilePatch[] {
+    const body = this.#body;
+    const isCut =
+      end === "cut" &&
+      body !== null &&
+      (body.isOwed || (!body.isCounted && body.held === 0 && /^[-+]/.test(lines.at(-1)!)));
+    const isBroken = this.#fence === null ? (torn && end !== "complete") || isCut : end !== "closed";
+    if (isBroken) refuse(lines.length - 1, "unfinished");
+    this.#isDoubled ||= lines[start - 1] === "" && lines[start]!.startsWith("+++ ");
+    // Where an empty line is behind every header line, these are left out.
+    const rows = [...lines.keys()].filter(
+      (row) => !this.#isDoubled || lines[row] !== "" || this.#isInHunk(row - start),
+    );
+    const found: Repair[] = [];
+    if (torn && end === "complete") repair(repairs, lines.length - 1, "missing-final-newline");
+    try {
+      const files = this.#readFiles(
+        rows.map((row) => lines[row]!),
+        rows,
+        start,
+        torn,
+        found,
+      );
+      for (const repair of found) repairs.push({ ...repair, line: rows[repair.line]! });
+      refuseDotsIn(files, lines);
+      return files;
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      throw new Unreadable(rows[error.line] ?? error.line, error.reason, error.message);
+    }
+  }
+
+  #isInHunk(row: number): boolean {
+    return this.#hunks.some(({ at, end }) => row > at && row < end);
+  }
+
+  #readFiles(
+    lines: readonly string[],
+    rows: readonly number[],
+    start: number,
+    torn: boolean,
+    repairs: Repair[],
+  ): FilePatch[] {
+    const diff = openDiff("", lines, { strict: false, asGit: false, strip: this.#strip, repairs });
+    const shift = new Map(rows.map((row, i) => [row - start, i]));
+    const tail = this.#fence !== null ? "fence" : torn ? "torn" : "feed";
+    let next = 0;
+    while (diff.at < lines.length) {
+      const { at } = diff;
+      const line = lines[at]!;
+      const hunk = this.#hunks[next];
+      if (hunk !== undefined && at === shift.get(hunk.at)) {
+        next++;
+        if (hunk.doubt !== null)
+          refuse(shift.get(hunk.doubt) ?? at, "stray-line", quote(lines[shift.get(hunk.doubt) ?? at]!));
+        if (diff.open === null) this.#openFile(diff);
+        const end = shift.get(hunk.end) ?? lines.length;
+        readHunk(diff, diff.open!, { end, tail });
+        diff.at = Math.max(diff.at, end);
+      } else if (line.startsWith("diff --git ") || startsNames(lines, at)) {
+        if (this.#isDoubled && repairs.length === 0) repair(repairs, at, "doubled-lines");
+        readHeader(diff);
+      } else {
+        refuseForeign(line, at, diff.open?.file.after);
+        if (rows[at]! >= start || line.startsWith("--- ")) checkGlued(diff, at);
+        if (rows[at]! >= start && isChanged(line)) refuse(at, "stray-line", quote(line));
+        diff.at++;
+      }
+    }
+    closeFile(diff);
+    return diff.files.length > 0 ? diff.files : refuse(0, "no-hunk");
+  }
+
+  /** Opens the file of hunks that have no header. */
+  #openFile(diff: Diff): void {
+    const { at } = diff;
+    const path = this.#known;
+    if (path === null) return refuse(at, "no-file-header", quote(diff.lines[at]!));
+    mend(diff, at, "missing-file-header", path);
+    const file = { kind: "modify" as const, before: path, after: path, hunks: [] };
+    diff.open = { file, git: false, line: at, tellApart: ordinals() };
+  }
+}
