@@ -18,6 +18,7 @@ export type { Writing } from "./formats/write.js";
 export { applyStrictly } from "./match/strict.js";
 export { type ParseOptions, parsePatch } from "./parse.js";
 export type { FileKind, FilePatch, Hunk, Patch } from "./patch.js";
+export { type CallOptions, readCall } from "./read/arguments.js";
 export type { ReadError, ReadErrorReason, Reading, Repair, RepairKind } from "./reading.js";
 export type { AppliedHunk, ApplyOptions, ApplyResult, Conflict, ConflictReason, LineRange, Rung } from "./result.js";
 export type { EditEvent, EditReader } from "./stream/event.js";

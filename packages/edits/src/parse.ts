@@ -32,7 +32,7 @@ export function parsePatch(text: string, options: ParseOptions = {}): Reading {
   const { strict = false, path, strip } = options;
   const plain = parsePlain(text, strict, strip);
   if (strict || plain.ok) return plain;
-  return parseWith([unifiedDiffs(strip)], text, path === undefined ? {} : { path, limit: Number.POSITIVE_INFINITY });
+  return parseWith([unifiedDiffs(strip)], text, { path, limit: Number.POSITIVE_INFINITY });
 }
 
 /** Reads a text that is nothing but a diff whose counts fit: any other is an error here. Faster than to look for blocks. */

@@ -6,9 +6,12 @@ import type { Reading } from "../reading.js";
 import type { ReadOptions } from "../stream/event.js";
 import { parseWith } from "../stream/parse.js";
 import type { Format } from "./block.js";
-import { closesFence, type Fence, formatFence, formatPathLine, openFence, openInner } from "./fence.js";
+import { closesFence, type Fence, formatFence, formatPathLine, openFence, openInner, parsePathLine } from "./fence.js";
 import { asText, create, newText, refuseDots } from "./file-patch.js";
 import { type Writing, writeBlocks } from "./write.js";
+
+/** Files that may have fences of their own. */
+const DOCUMENT = /(?:\.(?:mdx?|markdown|rst|adoc)|(?:^|\/)README)$/i;
 
 /**
  * A path and a fenced block with the file's whole new text. Models also write examples this way, so a streaming reader
@@ -19,17 +22,38 @@ export const wholeFiles: Format = {
   open({ path, fence, atFenceStart, settled }) {
     if (!settled || !atFenceStart || !fence?.length || path === null) return null;
     let inner: Fence | null = null;
+    /** In a document a bare fence may open a block of its own: only the text behind it tells. */
+    let behind: { lines: number; path: boolean } | null = null;
+    let isAmbiguous = false;
     return {
       path,
       ownsFence: true,
+      kept: 1,
       take(line) {
-        if (inner === null && closesFence(line, fence)) return "last";
+        if (behind !== null) {
+          const isNamed = behind.path;
+          behind.lines++;
+          if (line.trim() !== "") behind.path = behind.lines > 1 && parsePathLine(line) !== null;
+          const opened = openFence(line);
+          if (opened === null) return "maybe";
+          // A fence with a language, or below a path, opens: the one before was the end.
+          if (isNamed || !closesFence(line, fence)) return "past";
+          isAmbiguous = true;
+          return "last";
+        }
+        if (inner === null && closesFence(line, fence)) {
+          if (!DOCUMENT.test(path)) return "last";
+          behind = { lines: 0, path: false };
+          return "maybe";
+        }
         if (inner === null) inner = openInner(line, fence);
         else if (closesFence(line, inner)) inner = null;
         return "more";
       },
       read({ lines, end }) {
-        if (end !== "closed") refuse(lines.length - 1, "unfinished");
+        if (end !== "closed" && behind === null) refuse(lines.length - 1, "unfinished");
+        if (isAmbiguous)
+          refuse(lines.length - 1, "ambiguous", `${path} has fences of its own; write four backticks around the file`);
         const start = lines.findIndex((line) => openFence(line) !== null) + 1;
         const text = lines.slice(start, -1);
         // A document may show such a line as an example.

@@ -3,11 +3,11 @@ import { type Call, parseJson, readCall, readCalls } from "../formats/calls.js";
 import { create, refuseDots } from "../formats/file-patch.js";
 import { splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
+import { type CallDiff, findDiff } from "../read/arguments.js";
 import { attempt, Unreadable } from "../read/message.js";
 import { parseEdits } from "../stream/read.js";
 import { type PlanConflict, Refused, toConflict } from "./conflict.js";
 import { quote, stripRoot } from "./names.js";
-import { isRecord } from "./shape.js";
 import { claimName, look, type Stage } from "./stage.js";
 
 /**
@@ -65,32 +65,7 @@ function replaceFile(path: string, text: string): FilePatch {
   return { kind: "modify", before: path, after: path, whole: true, hunks: create(path, text).hunks };
 }
 
-interface Diff {
-  readonly text: string;
-  readonly path: string | undefined;
-}
-
-/** The text of a patch in the arguments of `apply_patch`, `apply_diff` and the like, and the path beside it. */
-function findDiff(value: unknown, path?: string, depth = 0): Diff | null {
-  if (depth > 4) return null;
-  if (typeof value === "string") {
-    const parsed = parseJson(value);
-    return parsed === null ? { text: value, path } : findDiff(parsed, path, depth + 1);
-  }
-  if (!isRecord(value)) return null;
-  const { command } = value;
-  if (Array.isArray(command) && command[0] === "apply_patch") return findDiff(command[1], path, depth + 1);
-  const own = Object.entries(value).find(([key, text]) => PATH.test(key) && typeof text === "string")?.[1];
-  const inner = Object.entries(value).find(
-    ([key, part]) => INNER.test(key) && part !== null && part !== undefined,
-  )?.[1];
-  return inner === undefined ? null : findDiff(inner, (own as string | undefined) ?? path, depth + 1);
-}
-
-const PATH = /^(?:path|file_?path)$/i;
-const INNER = /^(?:input|arguments|function|patch|diff|patch_?text)$/i;
-
-function readDiff({ text, path }: Diff): CallReading {
+function readDiff({ text, path }: CallDiff): CallReading {
   const reading = parseEdits(text, path === undefined ? {} : { path });
   if (reading.ok) return { patch: reading.patch };
   const messages = reading.errors.map(({ line, message }) => `Line ${line}: ${message}`);

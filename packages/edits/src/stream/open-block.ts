@@ -20,6 +20,7 @@ export interface OpenBlock {
   size: number;
   /** Lines that are the block's only if the next one is. */
   maybe: string[];
+  heldSize: number;
   path: string | null;
   /** How many lines have been emitted; -1 if the block itself has not. */
   told: number;

@@ -103,8 +103,20 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     open = null;
     edits++;
     between.close(block, current.format, lineNumber - 1 - rest.length);
-    rest.forEach(closed ? route : emitText);
+    lineNumber--;
+    routeAgain(rest);
+    lineNumber++;
+    if (open !== null) finish(open, complete);
     release();
+  }
+
+  /** Routes lines that were held and are no block's after all. */
+  function routeAgain(raws: readonly string[]): void {
+    lineNumber -= raws.length;
+    for (const raw of raws) {
+      lineNumber++;
+      route(raw);
+    }
   }
 
   function emit(event: EditEvent): void {
@@ -217,6 +229,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
         raws: [...raws],
         size: raws.join("").length,
         maybe: [],
+        heldSize: 0,
         path: null,
         told: -1,
       };
@@ -254,11 +267,17 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
     if (current.raws === null && raw.length > HEAD_LIMIT) return;
     const { block } = current;
     const taken = block.take(lineOf(raw, current.fence), opening);
-    if (taken === "maybe") return void current.maybe.push(raw);
+    if (taken === "maybe") {
+      current.maybe.push(raw);
+      current.heldSize += raw.length;
+      if (current.raws !== null && current.size + current.heldSize > limit) outgrow(current);
+      return;
+    }
     const held = current.maybe;
     // The most common case, so it builds no list.
     if (taken === "more" && held.length === 0) return keep(current, raw);
     current.maybe = [];
+    current.heldSize = 0;
     const kept = taken === "past" ? (block.kept ?? 0) : held.length;
     keep(current, ...held.slice(0, kept));
     if (taken !== "past") keep(current, raw);
@@ -270,7 +289,7 @@ export function startScan(formats: readonly Format[], options: ReadOptions, give
       edits++;
       between.close(block, current.format, lineNumber - pending.length);
       between.paths.meet(block.path);
-      pending.forEach(route);
+      routeAgain(pending);
     }
   }
 
