@@ -2,8 +2,8 @@ import { areDots } from "../dots.js";
 import type { Conflict, ConflictReason, Rung } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
 import { readAddress } from "./address.js";
-import { inARow, readMatch, STEPS } from "./ladder.js";
 import { type Candidate, conflict } from "./place.js";
+import { inARow, readMatch, STEPS } from "./rungs.js";
 import { findRows, indexBy, lastUpTo, looseLine, type Target } from "./target.js";
 
 /** The lines between dots, and the rows at which they can stand. */

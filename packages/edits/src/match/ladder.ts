@@ -1,4 +1,3 @@
-import { withoutReturn } from "../lines.js";
 import type { Hunk } from "../patch.js";
 import { type ApplyOptions, type ApplyResult, type Conflict, type Rung, rungs } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
@@ -7,46 +6,10 @@ import { alignContext } from "./context.js";
 import { fillDots } from "./elided.js";
 import { type Candidate, conflict, type Match } from "./place.js";
 import { rewrite } from "./rewrite.js";
+import { inARow, readMatch, STEPS, type Step } from "./rungs.js";
 import { findApplied, settle } from "./settle.js";
 import { exactStyle, learnStyle, pairUp } from "./style.js";
-import {
-  asIs,
-  findRows,
-  isNowhere,
-  type Key,
-  lastUpTo,
-  looseLine,
-  plainTabs,
-  plainTypography,
-  readTarget,
-  type Target,
-} from "./target.js";
-
-/** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
-type Step = readonly [rung: Rung, text: Key, patch: Key];
-
-const trimmedEnd = (line: string) => line.trimEnd();
-const trimmedPlain = (line: string) => plainTypography(line).trimEnd();
-
-/**
- * The rungs that compare whole lines, mildest first. Each finds every place by its rule, and the first with a place decides:
- * one that refuses all of its places for cause is the last. Behind them come `elided` (dots stand for lines of the text),
- * and `context` with `misspelt` (one line of context in four is left out or has a slip, and blank lines differ).
- */
-export const STEPS: readonly Step[] = [
-  // Byte for byte.
-  ["exact", asIs, asIs],
-  // Carriage returns at the ends of lines differ.
-  ["line-endings", withoutReturn, withoutReturn],
-  // White space at the ends of lines differs.
-  ["trailing-space", trimmedEnd, trimmedEnd],
-  // Typographic quotes, dashes and spaces stand for those of a keyboard.
-  ["typography", trimmedPlain, trimmedPlain],
-  // `\\t` in the patch is a tab in the text.
-  ["escapes", trimmedEnd, (line) => plainTabs(line).trimEnd()],
-  // White space in front of lines, and how much of it is inside of them, differs.
-  ["indentation", looseLine, looseLine],
-];
+import { findRows, isNowhere, lastUpTo, readTarget, type Target } from "./target.js";
 
 /** The most places of one hunk that are kept; a hunk with more is placed by its number or not at all. */
 const MOST = 200;
@@ -166,25 +129,12 @@ function findByContext({ sides, target, address }: Search, rung: Rung): Candidat
   return found.length > 0 ? { sides, found, total: places.length } : null;
 }
 
-/** Rows one behind the other, as many as there are lines. */
-export function inARow(row: number, lines: readonly string[]): number[] {
-  return lines.map((_, i) => row + i);
-}
-
 /** Of a great many places those around the one that the hunk's number names. */
 function keepNear(rows: readonly number[], { hint }: Sides, { effort }: Target): readonly number[] {
   if (rows.length <= MOST) return rows;
   effort.left -= 20 * MOST;
   const near = Math.max(0, lastUpTo(rows, hint ?? 0) - (MOST >> 1));
   return rows.slice(near, near + MOST);
-}
-
-/** A place where all old lines stand in a row, if there is a style for what is to be inserted. */
-export function readMatch(sides: Sides, row: number, rung: Rung, target: Target): Match | null {
-  const rows = inARow(row, sides.old);
-  if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, style: exactStyle } : null;
-  const style = learnStyle(pairUp(sides, rows, target), sides.changes, target);
-  return style && { row, rows, rung, style };
 }
 
 /** The old lines at this place are part of the new ones: the hunk has been applied here. A longer old side proves it has not. */
@@ -198,10 +148,4 @@ function isInside(at: number, sides: Sides, applied: readonly number[]): boolean
 /** The hunk stands where it says, with context on both sides (or with none at all): there its own word is good. */
 function isTrusted(at: number, sides: Sides): boolean {
   return at === sides.hint && (sides.trailing > 0 ? sides.leading > 0 || at === 0 : sides.leading === 0);
-}
-
-/** Byte for byte, the last line of a text without final newline is another line than the same one with it. */
-function endsAlike(rows: readonly number[], sides: Sides, target: Target): boolean {
-  const atEnd = rows.at(-1) === target.lines.length - 1;
-  return (sides.hunk.oldNoNewline === true) === (atEnd && !target.newlineAtEnd);
 }

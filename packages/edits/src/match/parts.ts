@@ -1,5 +1,5 @@
-import { STEPS } from "./ladder.js";
 import { endingAt } from "./rewrite.js";
+import { STEPS } from "./rungs.js";
 import { findRows, lastUpTo, readTarget } from "./target.js";
 
 /** A part of a text, by offsets. */

@@ -1,6 +1,17 @@
 import { splitLines } from "../lines.js";
 import type { Hunk } from "../patch.js";
-import type { Outline } from "./outline.js";
+
+/** Where the lines of a text stand that name its parts. */
+export interface Outline {
+  /** Columns of white space in front of each line, -1 for a blank one. */
+  readonly indents: readonly number[];
+  /** The last row that is not blank. */
+  readonly last: number;
+  /** Rows of the lines that are this one up to white space, or else of those that begin with it. */
+  readonly find: (line: string) => readonly number[];
+  /** Whether a line of the same kind (equal indentation, equal first word) stands between two rows. */
+  readonly hasLike: (row: number, from: number, to: number) => boolean;
+}
 
 /** Maps a line to the key that is compared. */
 export type Key = (line: string) => string;
