@@ -1,5 +1,5 @@
 // What is made of real changes that were spoilt as models spoil them: correct / refused / WRONG, by kind and program.
-// "letter by letter" forgives no misspelt word.
+// Below each format: how many hunks each rung has placed. "letter by letter" forgives no misspelt word.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,6 +46,11 @@ try {
 
 function report(format: FormatOfCase, columns: Record<string, Program>): void {
   const cases = makeCases(format, readPairs(), seed);
+  const counts = new Map<string, number>();
+  const count = parlance(format, {}, (repairs) => {
+    for (const rung of repairs.length > 0 ? repairs : ["exact"]) counts.set(rung, (counts.get(rung) ?? 0) + 1);
+  });
+  score(cases, count);
   const names = Object.keys(columns);
   const scores = names.map((name) => score(cases, columns[name]!));
   console.log(`\n${`${format}: ${cases.length} cases`.padEnd(46)}${names.map((name) => name.padEnd(18)).join("")}`);
@@ -62,6 +67,8 @@ function report(format: FormatOfCase, columns: Record<string, Program>): void {
     "violated",
     scores.map((each) => `${sum(each, true).wrong} of ${total(sum(each, true))}`),
   );
+  const hunks = [...counts].sort(([, a], [, b]) => b - a).map(([rung, count]) => `${rung} ${count}`);
+  console.log(`hunks written by rung: ${hunks.join(", ")}`);
 }
 
 function printRow(label: string, cells: readonly string[]): void {

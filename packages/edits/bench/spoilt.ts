@@ -4,7 +4,7 @@ import { parseSearchReplace } from "../src/formats/search-replace.js";
 import { parseStrReplace } from "../src/formats/str-replace.js";
 import { parsePatch } from "../src/parse.js";
 import type { Reading } from "../src/reading.js";
-import type { ApplyOptions } from "../src/result.js";
+import type { ApplyOptions, Rung } from "../src/result.js";
 import { random } from "../test/random.js";
 import type { SourcePair } from "./pairs.js";
 import { chooseChange, type Meant, rediff, type Spoil, type SpoiltCase } from "./spoil.js";
@@ -70,13 +70,19 @@ const readers: Record<FormatOfCase, (item: SpoiltCase) => Reading> = {
   "str-replace": ({ input, path }) => parseStrReplace(input, { path }),
 };
 
-/** This package: its lenient reader, and the default ladder or another. */
-export function parlance(format: FormatOfCase, options?: ApplyOptions): Program {
+/** This package: its lenient reader, and the default ladder or another. `onApplied` is told the repairs of each hunk that is written. */
+export function parlance(
+  format: FormatOfCase,
+  options?: ApplyOptions,
+  onApplied?: (repairs: readonly Rung[]) => void,
+): Program {
   return (item) => {
     const reading = readers[format](item);
     if (!reading.ok || reading.patch.files.length !== 1) return null;
     const result = applyPatch(reading.patch, item.text, options);
-    return result.ok ? result.text : null;
+    if (!result.ok) return null;
+    for (const { repairs } of result.hunks) onApplied?.(repairs);
+    return result.text;
   };
 }
 
