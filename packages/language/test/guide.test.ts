@@ -65,8 +65,13 @@ for (const { name, files } of documents) {
     if (schema === undefined || typeof value !== "object" || value === null) return;
     const place = follow(schema);
     const used = uses.get(place) ?? uses.set(place, new Map()).get(place)!;
+    // An empty list or table uses nothing; an empty value of any kind, such as `noDetails`, is a value.
+    const isTable = (keyword: string) => {
+      const { items, additionalProperties } = follow((place.properties as Named)?.[keyword] ?? {});
+      return items !== undefined || typeof additionalProperties === "object";
+    };
     const some = Object.entries(value).filter(
-      ([, child]) => typeof child !== "object" || child === null || Object.keys(child).length > 0,
+      ([keyword, child]) => !isTable(keyword) || child === null || Object.keys(child).length > 0,
     );
     used.set(name, new Set([...(used.get(name) ?? []), ...some.map(([keyword]) => keyword)]));
     const inner = (place.additionalProperties || place.items) as SchemaObject | undefined;

@@ -35,7 +35,7 @@ describe("A client that breaks the contract of a channel", () => {
     port.listen({
       frame(text) {
         const { action, type, error } = JSON.parse(text);
-        heard.push({ type: action ?? type ?? (error && "error"), text });
+        heard.push({ type: type ?? (error ? "error" : action), text });
       },
       close: (close, text) => void heard.push({ close, text }),
     });
