@@ -1,5 +1,6 @@
 import { formatTicket, newKey, type OpenSocket } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
+import { isControl } from "@parlance/wire/resume";
 import { Blocks } from "../blocks.js";
 import { bytesIn, comparable, MAX_CONTENT } from "../bodies.js";
 import { headerOf, isEventStream } from "../recording.js";
@@ -116,7 +117,8 @@ async function openSocket(
   }
   one.port = opened;
   opened.listen({
-    frame: (text) => void one.incoming.push({ text }, 0),
+    // Frames that belong to resume are not in a recording.
+    frame: (text) => void (isControl(text) || one.incoming.push({ text }, 0)),
     close: (code, reason) => {
       one.incoming.push({ event: "close", text: `${code} ${reason}` }, 0);
       one.incoming.end();
