@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { connect } from "@parlance/client";
 import { type Play, play } from "@parlance/client/testing";
-import { loco, type StreamServerMessage, type WorkspacePolicy } from "@parlance/protocols/loco";
+import { loco, type StreamServerMessage, type WorkspacePolicy, type Workspaces } from "@parlance/protocols/loco";
 import { serve } from "@parlance/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Think, think } from "./demo/agent.js";
@@ -184,7 +184,7 @@ describe("loco's example, as its document has it", () => {
 
   test("the index takes the changes of the socket and of the incremental operation, without a rebuild", async () => {
     const { agent, session, workspace } = await serving();
-    const [{ id: workspace_id }] = (await agent.listWorkspaces()) as [{ id: string }];
+    const [{ id: workspace_id }] = (await agent.listWorkspaces()) as unknown as [Workspaces[number]];
     const { size } = await workspace.files();
     const count = (total_files: number) => ({ index_status: "complete", total_files, indexed_files: total_files });
     expect(await agent.rebuildIndex({ workspace_id })).toEqual(count(size));

@@ -21,6 +21,7 @@ const made: Readonly<Record<string, readonly unknown[]>> = {
   NotOffered: ["no"],
   Broken: ["an answer", "nothing"],
   BadRequest: ["no"],
+  Spent: ["no"],
 };
 
 type Kind = new (...values: readonly unknown[]) => Error & { readonly code?: unknown };

@@ -3,8 +3,8 @@ import { assertLimits, misuse } from "@parlance/wire/errors";
 
 export interface ConnectOptions {
   /**
-   * Where the server is. Its path is prepended to the contract's paths; a first part of theirs at its end, as emacs-agent's document prints it
-   * (`/api`), counts once. A token for another host than this one by plain http is warned about. @default the contract's own URL
+   * Where the server is. Its path is prepended to the contract's paths. Where it ends with the part they begin with
+   * (`/api` in emacs-agent's document), that part counts once. A token for another host than this one by plain http is warned about. @default the contract's own URL
    */
   readonly baseUrl?: string | undefined;
   /**

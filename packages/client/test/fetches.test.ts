@@ -66,7 +66,7 @@ describe.each(Object.entries(FETCHES))("With a fetch that is %s, a client", (_, 
     expect([await health(), await listAgents()]).toEqual(["OK", []]);
   });
 
-  it("is refused with what the server said", async () => {
+  it("is refused with the server's own text", async () => {
     await expect(client(await serving()).ready()).rejects.toMatchObject({ name: "Refusal", status: 501 });
   });
 

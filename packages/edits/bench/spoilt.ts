@@ -70,7 +70,7 @@ const readers: Record<FormatOfCase, (item: SpoiltCase) => Reading> = {
   "str-replace": ({ input, path }) => parseStrReplace(input, { path }),
 };
 
-/** This package: its lenient reader, and the default ladder or another. `onApplied` is told the repairs of each hunk that is written. */
+/** This package: its lenient reader, and the default ladder or another. `onApplied` receives the repairs of each hunk that is written. */
 export function parlance(
   format: FormatOfCase,
   options?: ApplyOptions,

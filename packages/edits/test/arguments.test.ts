@@ -82,6 +82,7 @@ const OPTIONS: Record<string, [call: (options: never) => unknown, options: Optio
   parseEditBlocks: [(options) => edits.parseEditBlocks(text, options), READ],
   parseWholeFiles: [(options) => edits.parseWholeFiles(text, options), READ],
   parseStrReplace: [(options) => edits.parseStrReplace([], options), { path: PATH, text: PATH }],
+  readCall: [(options) => edits.readCall(options), { path: PATH, text: PATH, limit: NUMBER }],
   formatSearchReplace: [
     (options) => edits.formatSearchReplace(patch, options),
     { marks: ["dash", null], startLine: FLAG },

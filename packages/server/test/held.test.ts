@@ -264,7 +264,7 @@ describe("sessions", () => {
   });
 });
 
-/** A line whose handler sends what it is told to. */
+/** A line whose handler sends what the test asks for. */
 function line(more: ServeOptions) {
   const says: ((text: string) => Promise<void>)[] = [];
   const session: BasedHandlers["session"] = async (_, channel, { signal }) => {

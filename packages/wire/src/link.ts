@@ -47,7 +47,7 @@ export interface LinkOptions {
 /** A channel over a port, for either side, and the operations that only the side's own runtime may use. */
 export interface Link {
   readonly channel: AnyChannel;
-  /** The size of what waits to be read on this side. */
+  /** The size of the messages not read yet on this side. */
   readonly queued: number;
   /** The asks that this side has open. */
   readonly asks: OpenAsks;

@@ -54,7 +54,7 @@ export function parseKeyFrame(frame: string): string | undefined {
   return /^parlance\.key ([0-9a-f]{32})$/.exec(frame)?.[1];
 }
 
-/** The frame by which a server says that it resumes this channel. Both sides count from here. */
+/** The frame by which a server announces that it resumes this channel. Both sides count from here. */
 export function formatResumeFrame(resumable: Resumable): string {
   return `parlance.resume ${formatResumable(resumable)}`;
 }

@@ -136,7 +136,7 @@ async function makeDirectory(files: Files, directory: string): Promise<void> {
   });
 }
 
-/** Why a directory can hold no records: others, or whoever fills the root, could write some. Null for a private one. */
+/** Why a directory can hold no records: others, or the author of the root's content, could write some. Null for a private one. */
 async function refusePublic(root: Directory, files: Files, directory: string): Promise<string | null> {
   const real = await files.realpath(directory).catch((error) => {
     if (UNUSABLE.has(codeOf(error) ?? "")) return null;

@@ -7,7 +7,7 @@ const MAX_DEPTH = 64;
 
 /**
  * Finds the strings in JSON that comes in pieces, cut anywhere, and passes on their text as it arrives. It does not check the
- * JSON: whoever has the whole parses it.
+ * JSON, which is parsed when it is whole.
  */
 export class JsonStrings {
   readonly #open: (key: string) => TakePiece | null;

@@ -221,7 +221,7 @@ overEachCarrier("loco", (carrier) => {
     ["another file than a patch's", hunks(1), { scope: "file", file_path: "b" }],
     ["a hunk of another file than a patch's", hunks(1), { scope: "hunk", file_path: "b" }],
     ["one of a patch's hunks", hunks(2), { scope: "hunk", file_path: "a" }],
-  ])("an answer for %s leaves the ask open, and is handed to whoever asks", async (_, ask, answer) => {
+  ])("an answer for %s leaves the ask open, and is handed to the handler that asks", async (_, ask, answer) => {
     const heard: StreamClientMessage[] = [];
     const handed: unknown[] = [];
     const settled = deferred<unknown>();

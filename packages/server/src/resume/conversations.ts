@@ -98,7 +98,7 @@ interface Ticket {
   readonly stop: () => void;
 }
 
-/** The grace period and the heartbeat in seconds, as a client is told them. */
+/** The grace period and the heartbeat in seconds, as a client receives them. */
 export function timesOf({ grace, heartbeat }: Limits): { readonly grace: number; readonly beat: number } {
   return { grace: grace / 1000, beat: heartbeat === Number.POSITIVE_INFINITY ? 0 : heartbeat / 1000 };
 }
