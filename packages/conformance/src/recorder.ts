@@ -1,5 +1,5 @@
 import type { Side } from "@parlance/contract";
-import { isControl } from "@parlance/wire/resume";
+import { isControl, parseResumeFrame } from "@parlance/wire/resume";
 import {
   type Body,
   binaryOf,
@@ -226,8 +226,9 @@ export class Connection {
 
   /** `size` is that of the message, if its bytes were dropped. */
   frame(from: Side, data: string | Uint8Array, size = typeof data === "string" ? data.length : data.byteLength): void {
-    // Signs of life and keys are not the protocol's, and a replay has its own.
-    if (typeof data === "string" && isControl(data)) return;
+    // Of resume's own frames only the server's announcement is kept: a replay resumes by it, and has signs of life and keys of its own.
+    if (typeof data === "string" && isControl(data))
+      return parseResumeFrame(data) && this.#note(from, { kind: "frame", text: data });
     if (size > MAX_CONTENT) return this.#note(from, { kind: "frame", size });
     if (typeof data === "string") return this.#message(from, data, (content) => ({ kind: "frame", ...content }));
     if (!this.#redactor || this.#options.metadataOnly || packedAs(data))

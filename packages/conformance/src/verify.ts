@@ -1,6 +1,7 @@
 import type { Side } from "@parlance/contract";
 import { type AnyContract, type AnyMessage, isObject, type Unknown, Violation } from "@parlance/wire";
 import { isCut } from "@parlance/wire/durable";
+import { isControl } from "@parlance/wire/resume";
 import { bodyOf, type Conversations } from "./conversation.js";
 import type { Entry, Header } from "./recording.js";
 import { isPath, notPath } from "./target.js";
@@ -178,7 +179,7 @@ export class Verifier {
         return this.#status(open, find);
       case "event":
       case "frame":
-        return this.#message(open, entry, find);
+        return entry.text && isControl(entry.text) ? undefined : this.#message(open, entry, find);
       case "end": {
         // A server may answer before it has read the whole request.
         this.#close(open, entry.from);

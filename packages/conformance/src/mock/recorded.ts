@@ -51,7 +51,7 @@ export class Recorded {
 
   async accept(asked: Arriving): Promise<Opened | undefined> {
     const take = await this.#nearest(asked, true);
-    return take && new Player(this.#start(take, asked)).accept(take.take);
+    return take && new Player(this.#start(take, asked)).accept(take.take, false);
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import { formatTicket, newKey, type OpenSocket } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
-import { isControl } from "@parlance/wire/resume";
+import { isControl, parseResumeFrame } from "@parlance/wire/resume";
 import { Blocks } from "../blocks.js";
 import { bytesIn, comparable, MAX_CONTENT } from "../bodies.js";
 import { headerOf, isEventStream } from "../recording.js";
@@ -117,8 +117,12 @@ async function openSocket(
   }
   one.port = opened;
   opened.listen({
-    // Frames that belong to resume are not in a recording.
-    frame: (text) => void (isControl(text) || one.incoming.push({ text }, 0)),
+    frame(text) {
+      // Resume's own frames are not compared: each side has its own.
+      if (!isControl(text)) return void one.incoming.push({ text }, 0);
+      const came = parseResumeFrame(text);
+      if (came) one.resumable = came;
+    },
     close: (code, reason) => {
       one.incoming.push({ event: "close", text: `${code} ${reason}` }, 0);
       one.incoming.end();

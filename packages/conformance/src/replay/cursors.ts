@@ -1,4 +1,4 @@
-import { formatCursor, parseCursor, parseResumable, RESUME } from "@parlance/wire";
+import { formatCursor, parseCursor, parseResumable, RESUME, type Resumable } from "@parlance/wire";
 import { type HeaderList, headerOf } from "../recording.js";
 
 /** The positions in the live server's streams and channels that stand for the recorded ones: event ids, and Parlance's epochs. */
@@ -10,6 +10,11 @@ export class Cursors {
   answer(recorded: HeaderList, came: Headers): void {
     const old = parseResumable(headerOf(recorded, RESUME.toLowerCase()) ?? null);
     const now = parseResumable(came.get(RESUME));
+    this.announced(old, now);
+  }
+
+  /** A stream or channel has its epoch, recorded and live. */
+  announced(old: Resumable | undefined, now: Resumable | undefined): void {
     if (old && now) this.#epochs.set(old.epoch, now.epoch);
   }
 

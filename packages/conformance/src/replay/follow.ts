@@ -1,5 +1,6 @@
-import type { Port } from "@parlance/wire";
+import type { Port, Resumable } from "@parlance/wire";
 import type { Queue } from "@parlance/wire/link";
+import { parseResumeFrame } from "@parlance/wire/resume";
 import { dataOf } from "../bodies.js";
 import { type Entry, headerOf } from "../recording.js";
 import type { Cursors } from "./cursors.js";
@@ -17,6 +18,10 @@ export interface Live {
   /** What the server sends, an item each: an event, a whole body, a frame. */
   readonly incoming: Queue<Came>;
   port?: Port;
+  /** What the live server announced of the channel. */
+  resumable?: Resumable;
+  /** What the recorded server announced of it. */
+  recorded?: Resumable;
 }
 
 export interface Came {
@@ -67,6 +72,9 @@ export async function follow(run: Replaying, cursors: Cursors, one: Live, entry:
     case "body":
     case "event":
     case "frame": {
+      const announced = parseResumeFrame(entry.text ?? "");
+      if (announced) one.recorded = announced;
+      if (announced) return;
       // It went with its request.
       if (entry.from === "client" && entry.kind === "body" && entry.base64 !== undefined) return;
       if (entry.from === "client" && entry.text === undefined)
@@ -95,6 +103,7 @@ export async function follow(run: Replaying, cursors: Cursors, one: Live, entry:
       }
       return over(run, one, name);
     case "error":
+      cursors.announced(one.recorded, one.resumable);
       // The recorded client lost this connection, whichever side cut it; it may resume next.
       one.abort.abort();
       if (one.port) one.port.cut ? one.port.cut() : one.port.close(1006, "");

@@ -1,5 +1,6 @@
 import type { Port } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
+import { formatResumeFrame, isControl, parseResumeFrame } from "@parlance/wire/resume";
 import { rawOf } from "../blocks.js";
 import { bytesIn } from "../bodies.js";
 import { type Entry, leftOutAs } from "../recording.js";
@@ -41,12 +42,15 @@ export class Player {
     };
   }
 
-  accept(take: Take): Opened {
+  /** `offers`: the client can resume the channel, so it gets the recorded server's announcement. */
+  accept(take: Take, offers: boolean): Opened {
     const [head, body] = take.steps.map(({ entry }) => entry).filter(({ from }) => from === "server");
     if (head?.kind !== "response") return { refused: { status: 502, body: "" } };
     if (head.status !== 101)
       return { refused: { status: head.status, body: body?.kind === "body" ? (body.text ?? "") : "" } };
-    return { run: (port) => void this.#converse(port, take).catch(() => port.close(1011, "the replay has failed")) };
+    return {
+      run: (port) => void this.#converse(port, take, offers).catch(() => port.close(1011, "the replay has failed")),
+    };
   }
 
   /** Waits for the recorded pause and, on a stream or channel, for the client's actions since it was opened. */
@@ -108,10 +112,20 @@ export class Player {
     });
   }
 
-  async #converse(port: Port, take: Take): Promise<void> {
+  #frame(port: Port, text: string, offers: boolean): void {
+    const resumable = parseResumeFrame(text);
+    if (!resumable) return port.send(this.#run.matcher.send(text));
+    // A replay sends no signs of life.
+    if (offers) port.send(formatResumeFrame({ ...resumable, beat: 0 }));
+  }
+
+  async #converse(port: Port, take: Take, offers: boolean): Promise<void> {
     const { matcher } = this.#run;
     const incoming = new Queue<string>({ limit: Number.POSITIVE_INFINITY });
-    port.listen({ frame: (text) => void incoming.push(text, text.length), close: () => incoming.end() });
+    port.listen({
+      frame: (text) => void (isControl(text) || incoming.push(text, text.length)),
+      close: () => incoming.end(),
+    });
     this.#run.scope.add(() => port.close(1001, "the replay has closed"));
     for (const step of take.steps) {
       const { entry } = step;
@@ -129,7 +143,7 @@ export class Player {
       } else if (entry.from === "server" && (entry.kind === "frame" || entry.kind === "close")) {
         await this.#turn(take, step);
         if (isLeftOut(entry)) this.#run.found("left", `${describe(entry)} of ${nameOf(take)} is not in the recording`);
-        else if (entry.kind === "frame") port.send(matcher.send(entry.text!));
+        else if (entry.kind === "frame") this.#frame(port, entry.text!, offers);
         else {
           port.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
           break;

@@ -1,4 +1,5 @@
-import { type OpenSocket, parseTicket } from "@parlance/wire";
+import { type OpenSocket, parseTicket, RESUME } from "@parlance/wire";
+import { headerOf } from "../recording.js";
 import { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./answering.js";
 import { Gate } from "./gate.js";
 import { Player } from "./play.js";
@@ -48,7 +49,7 @@ export class ReplayServer implements Answering {
   /** Decides on a WebSocket. `run` holds the conversation on the port. */
   async accept(asked: Arriving): Promise<Opened> {
     const take = this.#take(asked, true);
-    if (take) return this.#player.accept(take);
+    if (take) return this.#player.accept(take, headerOf(asked.headers, RESUME.toLowerCase()) !== undefined);
     const { status, text } = this.#missed(asked);
     return { refused: { status, body: text } };
   }

@@ -11,7 +11,7 @@ type Resumption = Pick<Open, "key" | "resuming" | "rejoined"> & { readonly asked
 
 /**
  * Knows the requests by which streams and channels are resumed. They are in no contract: GET or DELETE on a stream's path with its key,
- * GET on a channel's path for a ticket, a socket with that ticket.
+ * GET on a channel's path for a ticket, a socket with that ticket. A channel's first socket has its key.
  */
 export class Resumptions {
   readonly #talk: Conversations;
@@ -71,9 +71,9 @@ export class Resumptions {
 
   #channel(headers: HeaderList): Resumption {
     const ticket = /parlance\.([^\s,]+)/.exec(headerOf(headers, "sec-websocket-protocol") ?? "")?.[1];
-    const key = ticket === undefined ? undefined : this.#keys.get(ticket);
+    const key = ticket === undefined ? headerOf(headers, KEY) : this.#keys.get(ticket);
     // Of a ticket whose offer was not recorded, the channel may have been opened before.
-    const rejoined = ticket !== undefined && (key === undefined || this.#joined.has(key));
+    const rejoined = key === undefined ? ticket !== undefined : this.#joined.has(key);
     if (key !== undefined) remember(this.#joined, key, true);
     return { key, resuming: undefined, rejoined };
   }
