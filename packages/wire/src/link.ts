@@ -1,7 +1,7 @@
 import type { AskOptions, Channel, Closed, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
 import type { Busy } from "./busy.js";
-import { disconnected, misuse, Violation } from "./errors.js";
+import { type Disconnected, disconnected, misuse, Violation } from "./errors.js";
 import { OpenAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
 import { notify } from "./notify.js";
@@ -238,9 +238,15 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     }
   }
 
+  /** What a port that has waited tells while `listen` runs: the callbacks of `options` may need the link, which is not there yet. */
+  let early: (() => void)[] | undefined = [];
+  const orLater =
+    <A extends unknown[]>(tell: (...given: A) => void) =>
+    (...given: A): void =>
+      early ? void early.push(() => tell(...given)) : tell(...given);
   port.listen({
-    frame: receive,
-    close(code, reason, cause) {
+    frame: orLater(receive),
+    close: orLater((code: number, reason: string, cause?: Disconnected) => {
       // A browser sends 1001 when its page is closed (RFC 6455, section 7.4.1); a server sends it when it closes, and the client comes back.
       const confirmed = closing && (code !== 1006 || unheard.length === 0);
       // 1005 and 1006 stand for a close without a code and for none (RFC 6455, section 7.1.5).
@@ -256,8 +262,14 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
         end(error);
         settleClosed.reject(error);
       }
-    },
+    }),
   });
+  if (early.length === 0) early = undefined;
+  else
+    queueMicrotask(() => {
+      for (const tell of early!) tell();
+      early = undefined;
+    });
 
   const close: AnyChannel["close"] = async (code = 1000, reason = "") => {
     if (!inbox.ended && !closing) {

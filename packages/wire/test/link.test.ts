@@ -1,6 +1,7 @@
+import { based } from "@parlance/protocols/based";
 import { type Port, type PortEvents, parseResumable } from "@parlance/wire";
 import { durable } from "@parlance/wire/durable";
-import { PacedPort, Queue } from "@parlance/wire/link";
+import { type Link, link, PacedPort, Queue } from "@parlance/wire/link";
 import { describe, expect, it, vi } from "vitest";
 
 it("two readers of one queue that wait at the same time each get an item, in the order in which they asked", async () => {
@@ -34,6 +35,32 @@ function conversing(deliver: boolean) {
   conversation.port.listen({ frame() {}, close: (code) => void told.push(code) });
   return { conversation, told, onCut };
 }
+
+it("a link has returned before it hears what its port has waited to tell", async () => {
+  const heard: unknown[] = [];
+  const port: Port = {
+    send() {},
+    close() {},
+    listen: ({ frame, close }) => {
+      frame("not json");
+      close(1006, "");
+    },
+  };
+  const made: Link = link(based, port, {
+    channel: "session",
+    side: "server",
+    encode: () => ({ data: "" }),
+    decode: () => ({ message: { type: "list_files" } }) as never,
+    maxSize: 1000,
+    maxQueued: 1000,
+    pace: { room: 1, most: 1, stall: 1 },
+    onMessage: () => void heard.push(made.queued),
+    onUnknown() {},
+    onViolation() {},
+  });
+  await expect(made.channel.closed).rejects.toThrow("1006");
+  expect(heard).toEqual([0]);
+});
 
 describe("A durable port that delivers before it closes", () => {
   it("sends what the peer lacks over the next socket, and its close after that", () => {
