@@ -257,10 +257,11 @@ describe("The offer of a server", () => {
     say(files);
     await session.send({ type: "list_files" });
     on().close(1006, "");
-    await expect.poll(() => done.length).toBe(2);
+    await expect.poll(() => done.length).toBe(3);
     expect(sent.map(({ cursor }) => cursor)).toEqual(["e1.2"]);
     // What its server has not received is sent again.
-    expect(done[1]).toBe(done[0]);
+    expect(done[0]).toBe("parlance.begin e1");
+    expect(done[2]).toBe(done[1]);
     on().close(1000, "");
     await session.closed;
   });
@@ -277,7 +278,7 @@ describe("The offer of a server", () => {
     on().close(1006, "");
     await expect.poll(() => sent.length).toBe(1);
     expect(sent[0]).toMatchObject({ method: "DELETE", key: asked[0]!.headers[RESUME], own: "own" });
-    expect(done).toEqual(["close 1000 aborted"]);
+    expect(done).toEqual(["parlance.begin e1", "close 1000 aborted"]);
   });
 });
 

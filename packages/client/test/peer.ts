@@ -112,6 +112,8 @@ export function peer({ mode, extra, hold, afterFirst, cutSocket, ignoreClose }: 
     far.listen({
       close: gone,
       frame(text) {
+        // Not counted: it confirms the first frame.
+        if (text === "parlance.begin e1") return;
         received++;
         const { action } = JSON.parse(text);
         if (action === "list_files" && !hold)

@@ -80,6 +80,7 @@ export function durable(options: DurableOptions): Durable {
   let on: PortEvents | undefined;
   /** Frames that came before `listen`. */
   const early: string[] = [];
+  let earlySize = 0;
   let socket: PacedPort | undefined;
   let over = false;
   /** How the conversation ended for this side's reader. */
@@ -269,9 +270,17 @@ export function durable(options: DurableOptions): Durable {
           if (socket !== next) return;
           heard = true;
           if (onControl && isControl(text)) return onControl(text);
+          if (!on) {
+            earlySize += text.length;
+            // Not counted: the peer sends it again over the next socket.
+            if (early.length > 0 && earlySize > options.limit) {
+              lose(next, 1006, "");
+              return next.cut();
+            }
+            early.push(text);
+          }
           received++;
-          if (on) on.frame(text);
-          else early.push(text);
+          on?.frame(text);
         },
         close: (code, reason, cause) => lose(next, code, reason, cause),
       });

@@ -44,6 +44,7 @@ export {
   isKey,
   newKey,
   OFFER,
+  parseBeginFrame,
   parseCursor,
   parseGap,
   parseKeyFrame,

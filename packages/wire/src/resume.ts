@@ -63,6 +63,15 @@ export function parseResumeFrame(frame: string): Resumable | undefined {
   return frame.startsWith("parlance.resume ") ? parseResumable(frame.slice("parlance.resume ".length)) : undefined;
 }
 
+/** The client's answer to that frame. A copy of its connection that reaches another server cannot have that server's epoch. */
+export function formatBeginFrame(epoch: string): string {
+  return `parlance.begin ${epoch}`;
+}
+
+export function parseBeginFrame(frame: string): string | undefined {
+  return /^parlance\.begin ([\w-]+)$/.exec(frame)?.[1];
+}
+
 /** A server's answer to an HTTP request for a channel. */
 export interface ChannelOffer {
   /** Single use, within 30 seconds, on the same path and from the same origin. */

@@ -2,7 +2,7 @@ import type { DisconnectedCode, Port } from "@parlance/wire";
 import { durable } from "@parlance/wire/durable";
 import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
 import type { AnyChannel, Link, Pace, PacedPort } from "@parlance/wire/link";
-import { formatKeyFrame, parseResumeFrame, type Resumable } from "@parlance/wire/resume";
+import { formatBeginFrame, formatKeyFrame, parseResumeFrame, type Resumable } from "@parlance/wire/resume";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { gap, type Rejoins, rejoining } from "../rejoin.js";
@@ -71,7 +71,9 @@ export class ReconnectingChannel {
       onCut: (cause) => this.#onCut(cause),
       onControl: (frame) => {
         const begun = parseResumeFrame(frame);
-        if (begun) this.#resumes(begun);
+        if (!begun) return;
+        this.#resumes(begun);
+        this.#conversation.say(formatBeginFrame(begun.epoch));
       },
     });
     this.#rejoins = rejoining(options.connection, this.#attempts);

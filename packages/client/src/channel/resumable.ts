@@ -108,6 +108,7 @@ function reconnectingOf(
   const { connection } = requests;
   const { Authorization: _, ...own } = { ...connection.headers, ...headers } as Record<string, string>;
   let offer = offered;
+  let resumable = known;
   return {
     what,
     connection,
@@ -116,10 +117,11 @@ function reconnectingOf(
     ...paced,
     async openSocket(epoch, received, lost, request) {
       let at = offer;
-      let resumable = known;
       offer = undefined;
       if (!at) {
-        const cursor = { "Last-Event-ID": formatCursor({ epoch, seq: received }) };
+        // Once one has answered, another of that key is a copy.
+        const which = epoch === OFFER ? resumable.epoch : epoch;
+        const cursor = { "Last-Event-ID": formatCursor({ epoch: which, seq: received }) };
         const answer = await requests.ask("GET", name, input, headers, request, { ...keyed, ...cursor });
         const judged = judge(answer, lost);
         if (typeof judged === "number") return judged;

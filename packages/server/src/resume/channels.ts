@@ -48,7 +48,7 @@ export function resumableChannels(
   join: ((local: LocalChannels) => RemoteChannels) | undefined,
 ): ResumableChannels {
   const { limits, callbacks } = context;
-  const local: Conversations = new Conversations(context, converse, () => remote?.server ?? "");
+  const local: Conversations = new Conversations(context, converse, () => remote?.server ?? "", join !== undefined);
   const remote = join?.(local);
 
   return {

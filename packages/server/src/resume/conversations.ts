@@ -7,6 +7,7 @@ import {
   newKey,
   OFFER,
   type Port,
+  parseBeginFrame,
   parseKeyFrame,
   RESUME,
   Refusal,
@@ -82,7 +83,7 @@ interface Conversation {
   readonly durable: Durable;
   /** The digest of the last ticket. An earlier one, held back by a proxy, is void. */
   ticket?: string;
-  /** Settles when its handler is done; absent before the first socket. */
+  /** Settles when its handler is done; absent before the client has a ticket or has confirmed the first frame. */
   conversed?: Promise<void>;
   /** The number of frames that the client reports to have. */
   peerHas: number;
@@ -109,16 +110,19 @@ export class Conversations implements LocalChannels {
   readonly #converse: Converse;
   /** The prefix of this server's tickets. */
   readonly #server: () => string;
+  /** Whether other servers may get a copy of a handshake: then a channel begins when its client has confirmed the first frame. */
+  readonly #shared: boolean;
   readonly #byName = new Map<string, Conversation>();
   readonly #tickets = new Map<string, Ticket>();
   readonly #endings: Endings;
   /** The last keys that have begun a channel. */
   readonly #begun = new Set<string>();
 
-  constructor(context: Context, converse: Converse, server: () => string) {
+  constructor(context: Context, converse: Converse, server: () => string, shared: boolean) {
     this.#context = context;
     this.#converse = converse;
     this.#server = server;
+    this.#shared = shared;
     this.#endings = endings(context.limits, (ended) => this.#forgetTicket(ended));
     context.root.measure("tickets", () => this.#tickets.size);
   }
@@ -185,6 +189,9 @@ export class Conversations implements LocalChannels {
       // 1001 from a client is a page that was left: its key is gone with it.
       mayReturn: (code) => code !== 1001 && isCut(code),
       onControl: (frame) => {
+        const begun = parseBeginFrame(frame);
+        if (begun === epoch) return this.#start(conversation);
+        if (begun !== undefined) return this.#giveUp(conversation, "a copy of a connection to another server");
         const key = parseKeyFrame(frame);
         const name = key && nameOf?.(key);
         if (!name || conversation.name || !this.#begunOnce(name)) return;
@@ -194,6 +201,8 @@ export class Conversations implements LocalChannels {
       onEnd: (code) => {
         const { received, sent } = held;
         const { name } = conversation;
+        // A client may close before the first frame reaches it.
+        if (!isCut(code)) this.#start(conversation);
         if (name && !isCut(code)) this.#endings.note(name, { epoch, received, sent });
         void Promise.resolve(conversation.conversed).then(() => life.close());
       },
@@ -258,7 +267,7 @@ export class Conversations implements LocalChannels {
 
   cancel(name: string): boolean {
     const conversation = this.#byName.get(name);
-    conversation?.durable.end(1000, "cancelled");
+    conversation?.durable.end(conversation.conversed ? 1000 : 1006, "cancelled");
     return conversation !== undefined;
   }
 
@@ -310,12 +319,23 @@ export class Conversations implements LocalChannels {
     }
     // A socket that was cut already waits for the next one.
     if (!conversation.durable.cut) conversation.stopWaiting();
-    conversation.conversed ??= this.#converse(
-      conversation.called,
-      conversation.durable.port,
-      conversation.life.child(),
-    );
+    if (greeting === undefined || !this.#shared) this.#start(conversation);
+    else
+      conversation.life.timeout(this.#context.limits.socketWithin, () => {
+        if (!conversation.conversed) this.#giveUp(conversation, "the client did not confirm");
+      });
     return true;
+  }
+
+  /** Ends a conversation that its client has not begun. */
+  #giveUp({ durable }: Conversation, why: string): void {
+    durable.detach();
+    durable.end(1006, why);
+  }
+
+  #start(conversation: Conversation): void {
+    const { called, durable, life } = conversation;
+    conversation.conversed ??= this.#converse(called, durable.port, life.child());
   }
 }
 
