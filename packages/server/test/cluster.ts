@@ -269,7 +269,7 @@ export function testCluster(make: () => Promise<Pair>): void {
       expect(seen.heard).toEqual(names);
       expect(seen.sessions).toBe(1);
       // Asked of one server, opened on the other.
-      expect(seen.asked.slice(0, 2)).toEqual(["GET A", "socket B"]);
+      expect(seen.asked.slice(0, 3)).toEqual(["socket A", "GET A", "socket B"]);
       expect(new Set(seen.asked)).toEqual(new Set(["GET A", "socket B", "GET B", "socket A"]));
       await session.close();
       expect(await session.closed).toMatchObject({ code: 1000 });
@@ -283,13 +283,16 @@ export function testCluster(make: () => Promise<Pair>): void {
 
   test("frames that both sides of a far channel send at once arrive in order, whatever their number", async () => {
     const pair = await make();
-    const { seen, servers, client } = uploaders(pair, 20_000);
+    const { seen, servers, client, cut } = uploaders(pair, 20_000);
     try {
       const session = await client.session();
+      await session.ask({ type: "upload_file", filename: "0", content: "" });
+      cut();
       const names = numbers(1, 2000);
       const answers = Promise.all(names.map((filename) => session.ask({ type: "upload_file", filename, content: "" })));
       expect((await answers).map((answer) => "filename" in answer && answer.filename)).toEqual(names);
-      expect(seen.heard).toEqual(names);
+      expect(seen.heard).toEqual(["0", ...names]);
+      expect(seen.asked).toEqual(["socket A", "GET A", "socket B"]);
       await session.close();
     } finally {
       for (const server of servers) server.close();
@@ -299,11 +302,13 @@ export function testCluster(make: () => Promise<Pair>): void {
 
   test("a channel whose server is gone ends in a gap, and its far socket does not stay open", async () => {
     const pair = await make();
-    const { servers, client, seen } = uploaders(pair, 600, { interruptedFor: 500 });
+    const { servers, client, seen, cut } = uploaders(pair, 600, { interruptedFor: 500 });
     try {
       const session = await client.session();
+      await session.ask({ type: "upload_file", filename: "0", content: "" });
+      cut();
       await session.ask({ type: "upload_file", filename: "1", content: "" });
-      expect(seen.asked).toEqual(["GET A", "socket B"]);
+      expect(seen.asked).toEqual(["socket A", "GET A", "socket B"]);
       // As if A were killed: it sends nothing, and nothing that is sent to it arrives.
       for (const unsubscribe of heldBy(pair.pubSubs[0])) unsubscribe();
       const unconfirmed = ["2", "3"].map((filename) => ({ type: "upload_file", filename, content: "" }) as const);
@@ -381,9 +386,9 @@ export function testCluster(make: () => Promise<Pair>): void {
   });
 }
 
-const TURNS = [0, 1, 1, 0] as const;
+const TURNS = [0, 0, 1, 1];
 
-/** An uploader on both servers, and a client that is sent to the one and the other: asks A, opens at B, asks B, opens at A. */
+/** An uploader on both servers, and a client that is sent to the one and the other: begins at A, asks A, goes on at B, asks B, goes on at A. */
 function uploaders({ pubSubs, logs }: Pair, grace: number, options: ServeOptions = {}) {
   const seen = { sessions: 0, heard: [] as string[], reasons: [] as unknown[], asked: [] as string[] };
   const servers = pubSubs.map((pubSub, i) =>

@@ -3,7 +3,7 @@ import { based } from "@parlance/protocols/based";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
-import { Refusal, serve } from "@parlance/server";
+import { Disconnected, Refusal, serve } from "@parlance/server";
 import { type EventLog, memoryLog } from "@parlance/server/resume";
 import type { OpenSocket, Port } from "@parlance/wire";
 import { expect, it, test, vi } from "vitest";
@@ -156,35 +156,41 @@ it.each([
   ["503 twice", [new Response("log", { status: 503 }), new Response("log", { status: 503 })], 3, true],
   ["a 400 that says what it wants", [new Response("Upgrade Required", { status: 400 })], 1, false],
   ["404", [new Response(null, { status: 404 })], 1, false],
-] as const)("a channel whose first request is answered with %s", async (_, answers, asked, resumes) => {
-  const app = serve(based, {
-    async session(_, channel) {
-      channel.send({ type: "initial_state", files: [], activeFile: null });
-      for await (const message of channel)
-        if (message.type === "list_files") channel.send({ type: "file_list", files: [] });
-    },
-  });
-  const left = [...answers];
-  let gets = 0;
-  let port: Port | undefined;
-  await using session = await connect(based, {
-    random: () => 0,
-    async fetch(request) {
-      if (request.method === "GET") gets++;
-      return left.shift()?.clone() ?? app.fetch(request);
-    },
-    async webSocket(...args) {
-      const opened = await app.webSocket(...args);
-      if (!("refused" in opened)) port = opened;
-      return opened;
-    },
-  }).session();
-  expect(gets).toBe(asked);
-  port!.close(1006, "");
-  const answer = session.ask({ type: "list_files" });
-  if (resumes) expect(await answer).toEqual({ type: "file_list", files: [] });
-  else await expect(answer).rejects.toThrow();
-});
+] as const)(
+  "a channel whose handshake was cut on its way back, asked for and answered with %s",
+  async (_, answers, asked, resumes) => {
+    let begun = 0;
+    const app = serve(based, {
+      async session(_, channel) {
+        begun++;
+        channel.send({ type: "initial_state", files: [], activeFile: null });
+        for await (const message of channel)
+          if (message.type === "list_files") channel.send({ type: "file_list", files: [] });
+      },
+    });
+    const left = [...answers];
+    let gets = 0;
+    let cut = true;
+    const opening = connect(based, {
+      random: () => 0,
+      async fetch(request) {
+        if (request.method === "GET") gets++;
+        return left.shift()?.clone() ?? app.fetch(request);
+      },
+      async webSocket(...args) {
+        const opened = await app.webSocket(...args);
+        if (!cut || "refused" in opened) return opened;
+        cut = false;
+        opened.close(1006, "");
+        throw new Disconnected("the handshake was cut", { code: "unreachable", retryable: true });
+      },
+    }).session();
+    if (resumes) expect(await (await opening).ask({ type: "list_files" })).toEqual({ type: "file_list", files: [] });
+    else await expect(opening).rejects.toMatchObject({ name: "Disconnected", code: "unreachable" });
+    expect([gets, begun]).toEqual([asked, 1]);
+    app.close();
+  },
+);
 
 test.each([
   ["rejects with a bug", async () => Promise.reject(new Error("model is down")), 500],

@@ -47,11 +47,12 @@ const upgrade = (path: string, headers: Record<string, string> = {}) =>
 function clientOf({ arrive }: Runtime, before: readonly string[] = []) {
   const seen: { offered: readonly string[]; answered: string | undefined; opened: Opened }[] = [];
   const client = connect(based, {
+    random: () => 0,
     fetch: async (request) => (await arrive(request)) as Response,
-    async webSocket(url, { protocols = [] }) {
+    async webSocket(url, { headers, protocols = [] }) {
       const offered = [...before, ...protocols];
-      const headers = offered.length > 0 ? { "Sec-WebSocket-Protocol": offered.join(", ") } : undefined;
-      const opened = (await arrive(upgrade(new URL(url).pathname, headers))) as Opened;
+      const offer = offered.length > 0 && { "Sec-WebSocket-Protocol": offered.join(", ") };
+      const opened = (await arrive(upgrade(new URL(url).pathname, { ...headers, ...offer }))) as Opened;
       seen.push({ offered, answered: opened.protocol, opened });
       return opened.peer;
     },
@@ -88,14 +89,18 @@ describe.each(Object.keys(RUNTIMES))("in %s", (name) => {
     await runtime.serve(app);
     const { client, seen } = clientOf(runtime, ["chat"]);
     const session = await client.session();
-    for (const filename of ["1", "2", "€".repeat(1000)])
+    const say = async (filename: string) =>
       expect(await session.ask({ type: "upload_file", filename, content: "" })).toMatchObject({ filename });
+    for (const filename of ["1", "2", "€".repeat(1000)]) await say(filename);
+    if (resume) {
+      seen[0]!.opened.peer.close(1006, "");
+      await say("after a cut");
+    }
     await session.close();
     expect(await session.closed).toMatchObject({ code: 1000 });
-    const [{ offered, answered }] = seen as [(typeof seen)[0]];
     // Of what is offered a ticket is accepted, and nothing else.
-    expect(answered).toBe(offered.find((one) => one.startsWith("parlance.")));
-    expect(answered === undefined).toBe(!resume);
+    for (const { offered, answered } of seen) expect(answered).toBe(offered.find((one) => one.startsWith("parlance.")));
+    expect(seen.map(({ answered }) => answered !== undefined)).toEqual(resume ? [false, true] : [false]);
     await vi.waitFor(() => expect(app.stats()).toMatchObject({ calls: 0, channels: 0 }));
   });
 

@@ -1,5 +1,5 @@
 import { type App, Disconnected } from "@parlance/server";
-import { newKey, type Port, RESUME } from "@parlance/wire";
+import { BEAT, newKey, type Port, RESUME } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { isStream } from "./cases.js";
@@ -169,7 +169,8 @@ export function caller(fixture: Fixture): Caller {
     const frames: string[] = [];
     const seen: { closed?: number } = {};
     near.listen({
-      frame: (text) => void frames.push(text),
+      // A sign of life is no message.
+      frame: (text) => void (text === BEAT || frames.push(text)),
       close(code) {
         seen.closed ??= code;
         detaching.delete(cut);
