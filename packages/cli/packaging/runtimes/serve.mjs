@@ -11,8 +11,8 @@ const held = () => apps.flatMap((app) => Object.entries(app.stats())).filter(([,
 for (let i = 0; i < 100 && held().some(([name]) => name === "calls"); i++)
   await new Promise((resolve) => setTimeout(resolve, 20));
 const names = new Set(held().map(([name]) => name));
-// A stream that may be joined again keeps its log and a timer until its grace is over.
-for (const kept of ["logged", "timers"]) names.delete(kept);
+// A stream that may be joined again keeps its place, its log and a timer until its grace is over.
+for (const kept of ["kept", "logged", "timers"]) names.delete(kept);
 await server.close();
 console.log(JSON.stringify({ left: left.count, open: [...names], held: held() }));
 // A connection that hangs does not keep the program.
