@@ -7,7 +7,7 @@ import { install, pack, root, run } from "./pack.js";
 import { serveTarballs } from "./registry.js";
 
 const YARN = "1.22.22";
-const MAX_BYTES = 2_000_000;
+const MAX_BYTES = 2_200_000;
 const MAX_PACKAGES = 8;
 
 let folder: string;

@@ -36,7 +36,7 @@ function conversing(deliver: boolean) {
   return { conversation, told, onCut };
 }
 
-it("a link has returned before it hears what its port has waited to tell", async () => {
+it("returns a link before it receives the frames its port held back", async () => {
   const heard: unknown[] = [];
   const port: Port = {
     send() {},
