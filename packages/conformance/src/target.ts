@@ -7,7 +7,12 @@ export function isPath(target: string): boolean {
 
 /** The parts of a target; undefined if it is no path. */
 export function partsOf(target: string): URL | undefined {
-  return isPath(target) && URL.canParse(`http://recording${target}`) ? new URL(`http://recording${target}`) : undefined;
+  if (!isPath(target)) return undefined;
+  try {
+    return new URL(`http://recording${target}`);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The URL of a path on a server. Throws `TypeError` for a target that is no path, so a recording cannot choose the host. */

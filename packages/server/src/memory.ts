@@ -2,6 +2,7 @@ import type { AnyContract, OpenSocket } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import type { Answer } from "./http/answer.js";
+import { parseUrl } from "./http/origin.js";
 import { type HttpRequest, WebRequest } from "./http/request.js";
 import { toResponse } from "./http/response.js";
 import type { Accepted } from "./ports.js";
@@ -17,7 +18,7 @@ interface Door {
 
 /** The address of the contract's `url`; undefined where it is no whole URL. */
 export function addressOf({ url }: Pick<AnyContract, "url">): URL | undefined {
-  return URL.canParse(url) ? new URL(url) : undefined;
+  return parseUrl(url);
 }
 
 /** The adapter without a network: answers requests, and opens sockets in memory. */
