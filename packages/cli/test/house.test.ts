@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type PluginBuild } from "esbuild";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
 
@@ -147,6 +147,33 @@ test.each(anywhere)("%s reaches no module of Node", async (entry) => {
   );
   expect(reached).toEqual([]);
 });
+
+test.each(["index", "editor"])(
+  "a bundle that uses nothing of edits/src/%s.ts contains no function of it",
+  async (entry) => {
+    // A published entry is one file, so a call that runs when it is loaded would keep what it reaches in every bundle.
+    const { outputFiles } = await build({
+      absWorkingDir: root,
+      stdin: { contents: `import "./packages/edits/src/${entry}.ts"`, resolveDir: root },
+      bundle: true,
+      format: "esm",
+      minify: true,
+      write: false,
+      logLevel: "silent",
+      plugins: [{ name: "effects", setup: keepEffects }],
+    });
+    expect(outputFiles[0]!.text).not.toMatch(/function|class|=>|\{/);
+  },
+);
+
+/** Bundles every module for its effects, whatever its package.json promises. */
+function keepEffects({ onResolve, resolve }: PluginBuild): void {
+  onResolve({ filter: /^\./ }, async ({ path, pluginData, ...from }) =>
+    pluginData === "resolved"
+      ? undefined
+      : { path: (await resolve(path, { ...from, pluginData: "resolved" })).path, sideEffects: true },
+  );
+}
 
 test("no source file is above 500 lines", () => {
   const generated = /^packages\/protocols\/src\//;

@@ -23,7 +23,7 @@ const PATH = /^(?:path|(?:target_)?file(?:_?path|name)?)$/i;
 const NEW_TEXT = /^(?:new(?:_?(?:str|string|text))?|insert_text|file_text|contents?)$/i;
 /** Fields whose string is a patch, or JSON again. */
 const PATCH = /^(?:input|arguments|patch|diff)(?:_?text)?$/i;
-const FORMATS = [beginPatch, searchReplace, unifiedDiffs()];
+const FORMATS = [beginPatch, searchReplace, /* @__PURE__ */ unifiedDiffs()];
 const MAX_PATH = 4096;
 
 /** The text of a patch in a call, and the path beside it. */

@@ -17,7 +17,7 @@ export interface EditOptions extends ReadOptions {
   readonly wholeFiles?: boolean | undefined;
 }
 
-const FORMATS: readonly Format[] = [editBlocks, searchReplace, beginPatch, unifiedDiffs(), callFences];
+const FORMATS: readonly Format[] = [editBlocks, searchReplace, beginPatch, /* @__PURE__ */ unifiedDiffs(), callFences];
 
 /**
  * Creates a reader for a model's output while it streams: push the pieces as they arrive, and it emits text and edits
