@@ -91,7 +91,9 @@ async function answer(replay: Answering, incoming: IncomingMessage, outgoing: Se
   for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
     size += chunk.length;
     if (size > MAX_CONTENT) {
-      outgoing.writeHead(413, { Connection: "close" }).end(`a body has at most ${MAX_CONTENT} bytes\n`);
+      outgoing.writeHead(413).end(`a body has at most ${MAX_CONTENT} bytes\n`);
+      // The rest is dropped, because a connection that closes with unread bytes is reset, and the client loses the answer.
+      incoming.resume();
       return;
     }
     chunks.push(chunk);
