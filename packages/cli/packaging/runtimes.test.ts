@@ -301,6 +301,6 @@ describe.runIf(linux)("From the packed packages,", () => {
 
   test.runIf(browser)("docs/runtimes.md has the table of what these tests found", async () => {
     const page = await readFile(join(root, "docs/runtimes.md"), "utf8");
-    expect(page.split("\n").filter((line) => line.startsWith("| "))).toEqual(found().split("\n"));
+    expect(page).toContain(`\n\n${found()}\n\n`);
   });
 });
