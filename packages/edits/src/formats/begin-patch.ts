@@ -156,13 +156,19 @@ function readSection({ line, kind, path, moved, bodies }: Section, repairs: Repa
     }
     if (section) hunk.section = section;
     if (anchors) hunk.anchors = anchors;
-    if (atEnd) hunk.atEnd = atEnd;
+    // Codex, too, appends new lines that have no place.
+    if (atEnd || (hunk.oldStart === null && isBare(hunk))) hunk.atEnd = true;
     return hunk;
   });
   const file = modify(path, identifyHunks(hunks));
   if (moved !== null && moved !== path) return [{ ...file, kind: "rename", after: moved }];
   if (bodies.length === 0) repair(repairs, line, "no-change", path);
   return hunks.length === 0 ? [] : [file];
+}
+
+/** Whether only a number can be the place of a hunk. */
+function isBare({ anchors = [], lines }: Hunk): boolean {
+  return anchors.length === 0 && lines.every((line) => line[0] === "+");
 }
 
 /** Reads every `*** Begin Patch` of a text into one patch; text around them is left out. Refuses the text if one is broken. */
@@ -181,6 +187,8 @@ export function formatBeginPatch(patch: Patch): Writing {
     const { kind, before, after, hunks } = file;
     const refused = wordless(file, ["create", "modify", "rename", "delete"], kind === "delete" ? [] : hunks);
     if (refused !== null) return refused;
+    if (after !== null && before !== null && hunks.some((hunk) => isBare(hunk) && !hunk.atEnd))
+      return "an insertion without context";
     const out = [`*** ${verbs[kind]} File: ${before ?? after}`];
     if (kind === "rename") out.push(`*** Move to: ${after}`);
     for (const { anchors = [], atEnd, lines } of kind === "delete" ? [] : hunks) {

@@ -71,13 +71,18 @@ const PATCHES: readonly [what: string, patch: Patch, refused: Partial<Record<Wri
   [
     "an insertion by number",
     withHunk({ oldStart: 1, newStart: 2, lines: ["+c"] }),
-    { "search-replace": "an insertion without context", "whole-file": PART },
+    {
+      "search-replace": "an insertion without context",
+      "begin-patch": "an insertion without context",
+      "whole-file": PART,
+    },
   ],
   [
     "an insertion without a place",
     withHunk({ oldStart: null, newStart: null, lines: ["+c"] }),
     {
       "search-replace": "an insertion without context",
+      "begin-patch": "an insertion without context",
       "str-replace": "an insertion without a place",
       "whole-file": PART,
     },
