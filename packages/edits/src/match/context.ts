@@ -63,9 +63,18 @@ function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): n
   return deleted === undefined ? ranked.slice(0, 2) : [deleted];
 }
 
+/** The first and the last line of a hunk that are not blank. */
+type Solid = readonly [first: number, last: number];
+
+/** Whether the hunk has only blank lines from this one to an edge: models add such lines by habit. */
+function isBlankEdge([first, last]: Solid, at: number): boolean {
+  return at < first || at > last;
+}
+
 /** An alignment and the differences found on the way. A half in a list is a gap behind that old line. */
 interface Walk {
   readonly anchor: number;
+  readonly solid: Solid;
   readonly rows: number[];
   readonly other: Set<number>;
   /** Blank lines that only one side has. */
@@ -89,6 +98,7 @@ function walkFrom(
   rows[anchor] = row;
   const walk: Walk = {
     anchor,
+    solid: [keys.findIndex((key) => key !== ""), keys.findLastIndex((key) => key !== "")],
     rows,
     other: new Set(),
     blanks: [],
@@ -134,7 +144,7 @@ function walkFrom(
 
 /** Notes a blank line that only one side has. */
 function passBlank(
-  { blanks }: Walk,
+  { blanks, solid }: Walk,
   i: number,
   there: string | undefined,
   next: string | undefined,
@@ -144,10 +154,10 @@ function passBlank(
 ): "outside" | "in the hunk" | "in the text" | "too many" | "none" {
   const key = keys[i]!;
   if (key === there) return "none";
-  const isEdge = i === 0 || i === keys.length - 1;
+  const isEdge = isBlankEdge(solid, i);
   // Outside of the text there is no line that it could be.
-  if (key === "" && there === undefined && !deleted[i] && isEdge) return "outside";
-  const isInHunk = key === "" && (!deleted[i] || isEdge);
+  if (there === undefined && !deleted[i] && isEdge) return "outside";
+  const isInHunk = isEdge || (key === "" && !deleted[i]);
   if (!isInHunk && !(there === "" && next !== undefined)) return "none";
   if (blanks.push(isInHunk ? i : i - step / 2) > BLANKS) return "too many";
   return isInHunk ? "in the hunk" : "in the text";
@@ -159,10 +169,16 @@ function judge(walk: Walk, keys: readonly string[], sides: Sides, index: LineInd
     walk.isUnclear ||
     changesBlanks(walk, sides, keys) ||
     movesPast(sides, keys, [...walk.left, ...walk.blanks]) ||
-    walk.rows.filter((row, i) => row < 0 && sides.deleted[i]).length > 1 ||
+    missesDeleted(walk, sides) ||
     !isHeld(walk, keys, sides, index) ||
     !isSettled(walk.rows, sides, index.keys);
   return isUnclear ? "unclear" : "yes";
+}
+
+/** Whether the text lacks several of the blank lines to delete. At the edges of a hunk without a number they are habit. */
+function missesDeleted({ rows, solid }: Walk, { deleted, hint }: Sides): boolean {
+  const missing = rows.flatMap((row, i) => (row < 0 && deleted[i] ? [i] : []));
+  return missing.length > 1 && (hint !== null || missing.some((i) => !isBlankEdge(solid, i)));
 }
 
 /** Whether enough lines match: a line that is deleted and stands nowhere else says more than context does. */
@@ -195,7 +211,7 @@ function movesPast(sides: Sides, keys: readonly string[], between: readonly numb
  * Whether a blank line that only one side has touches a change that adds or deletes blank lines itself, or others of the
  * same kind: then which of them is meant cannot be told.
  */
-function changesBlanks({ rows, blanks }: Walk, sides: Sides, keys: readonly string[]): boolean {
+function changesBlanks({ rows, blanks, solid }: Walk, sides: Sides, keys: readonly string[]): boolean {
   if (blanks.length === 0) return false;
   const isBlank = (line: string) => line.trim() === "";
   return sides.changes.some((change) => {
@@ -206,7 +222,8 @@ function changesBlanks({ rows, blanks }: Walk, sides: Sides, keys: readonly stri
     while (high < keys.length && keys[high] === "") high++;
     const near = blanks.filter((at) => at >= low && at <= high);
     if (near.length === 0) return false;
-    if (near.some((at) => keys[at] === "" && (keys[at - 1] === "" || keys[at + 1] === ""))) return true;
+    const isOneOfMany = (at: number) => keys[at] === "" && (keys[at - 1] === "" || keys[at + 1] === "");
+    if (near.some((at) => isOneOfMany(at) && !isBlankEdge(solid, at))) return true;
     const isGone = sides.old.slice(from, to).some((line, i) => isBlank(line) && rows[from + i]! >= 0);
     return isGone || (insert.some(isBlank) && !isBesideGap(change, rows));
   });
