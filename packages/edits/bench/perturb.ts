@@ -1,11 +1,21 @@
-// What is made of real changes that were spoilt as models spoil them: correct / refused / WRONG, by kind and program.
+// Spoils real changes as models do, and counts what each program makes of them: correct / refused / WRONG, by kind.
 // Below each format: how many hunks each rung has placed. "letter by letter" forgives no misspelt word.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readPairs } from "./pairs.js";
 import { exactOnce, gitApply, gnuPatch, jsdiffWith } from "./perturb-peers.js";
-import { type FormatOfCase, isRefusal, makeCases, type Program, parlance, type Score, score } from "./spoilt.js";
+import {
+  FORMATS,
+  type FormatOfCase,
+  isRecoverable,
+  isRefusal,
+  makeCases,
+  type Program,
+  parlance,
+  type Score,
+  score,
+} from "./spoilt.js";
 
 const seed = Number(process.env.SEED ?? 1);
 const folder = mkdtempSync(join(tmpdir(), "perturb-"));
@@ -33,13 +43,13 @@ const programs: Record<FormatOfCase, Record<string, Program>> = {
     "letter by letter": parlance("str-replace", { loosest: "context" }),
     "exact, once": exactOnce,
   },
+  "str-replace with text": { parlance: parlance("str-replace with text") },
 };
 
 try {
   const pairs = readPairs();
   console.log(`${pairs.length} pairs of files, seed ${seed}; correct / refused / WRONG`);
-  for (const format of ["unified", "begin-patch", "search-replace", "str-replace"] as const)
-    report(format, programs[format]);
+  for (const format of FORMATS) report(format, programs[format]);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -61,11 +71,11 @@ function report(format: FormatOfCase, columns: Record<string, Program>): void {
     );
   printRow(
     "recoverable",
-    scores.map((each) => rate(sum(each, false))),
+    scores.map((each) => rate(sum(each, isRecoverable))),
   );
   printRow(
     "violated",
-    scores.map((each) => `${sum(each, true).wrong} of ${total(sum(each, true))}`),
+    scores.map((each) => `${sum(each, isRefusal).wrong} of ${total(sum(each, isRefusal))}`),
   );
   const hunks = [...counts].sort(([, a], [, b]) => b - a).map(([rung, count]) => `${rung} ${count}`);
   console.log(`hunks written by rung: ${hunks.join(", ")}`);
@@ -79,10 +89,10 @@ function show({ correct, refused, wrong }: Score): string {
   return `${correct} / ${refused} / ${wrong}`;
 }
 
-function sum(scores: ReadonlyMap<string, Score>, refusals: boolean): Score {
+function sum(scores: ReadonlyMap<string, Score>, isCounted: (kind: string) => boolean): Score {
   const all: Score = { correct: 0, refused: 0, wrong: 0 };
   for (const [kind, each] of scores) {
-    if (isRefusal(kind) !== refusals) continue;
+    if (!isCounted(kind)) continue;
     all.correct += each.correct;
     all.refused += each.refused;
     all.wrong += each.wrong;

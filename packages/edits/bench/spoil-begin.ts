@@ -1,7 +1,19 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
 import type { Random } from "../test/random.js";
-import { isInside, type Meant, mapLines, mistype, padLines, pickContext, rediff, replay, type Spoil } from "./spoil.js";
+import {
+  isInside,
+  type Meant,
+  mapLines,
+  mistype,
+  padLines,
+  pickContext,
+  rediff,
+  replay,
+  type Spoil,
+  type Spoils,
+} from "./spoil.js";
 import { addTwin, doubleLine, enclosing, turnContext } from "./spoil-meaning.js";
+import { addFence, addSecondPlace, flatten, mixEnds } from "./spoil-places.js";
 
 /** A `*** Begin Patch` section of the hunks, each below the anchors that stand around it. */
 function write({ path, before }: Meant, file: FilePatch, anchor = (anchors: string[], _: Hunk) => anchors): string {
@@ -29,7 +41,7 @@ function trim(hunk: Hunk): Hunk {
   return { ...hunk, oldStart: hunk.oldStart! + first, lines: hunk.lines.slice(first, last) };
 }
 
-export const beginSpoils: Record<string, Spoil> = {
+const recoverable: Record<string, Spoil> = {
   anchored: (meant) => ({ text: meant.before, input: write(meant, meant.file), expected: meant.after }),
   "anchors cut off": section((file, _, meant) =>
     write(meant, file, (anchors) => anchors.map((anchor) => anchor.replace(/(?<=\w)[^\w.].*$/, ""))),
@@ -46,6 +58,17 @@ export const beginSpoils: Record<string, Spoil> = {
     if (meant.before.includes("\r")) return null;
     const [text, expected] = [meant.before, meant.after].map((each) => each.replaceAll("\n", "\r\n"));
     return { text: text!, input: write(meant, meant.file), expected: expected! };
+  },
+  "mixed file": (meant, dice) => {
+    const mixed = mixEnds(meant, dice);
+    return mixed && { ...mixed, input: write(meant, meant.file) };
+  },
+  "LF file, CRLF patch": section((file, _, meant) =>
+    meant.before.includes("\r") ? null : write(meant, file).replaceAll("\n", "\r\n"),
+  ),
+  "a bare fence in a fence": (meant, dice) => {
+    const fenced = addFence(meant, dice);
+    return { text: fenced.before, input: `\`\`\`\n${write(fenced, fenced.file)}\`\`\`\n`, expected: fenced.after };
   },
   "file has trailing white space": (meant, dice) => {
     const lines = padLines(meant.before, meant.file, dice);
@@ -66,6 +89,10 @@ export const beginSpoils: Record<string, Spoil> = {
     const skipped = pickContext(file, dice, (line, i, lines) => line.trim() !== "" && isInside(i, lines));
     return skipped && mapLines(file, (line, i, hunk) => (hunk === skipped.hunk && i === skipped.i ? null : line));
   }),
+  "a blank context line skipped": section((file, dice) => {
+    const blank = pickContext(file, dice, (line, i, lines) => line === "" && isInside(i, lines));
+    return blank && mapLines(file, (line, i, hunk) => (hunk === blank.hunk && i === blank.i ? null : line));
+  }),
   "a typo in a context line": section((file, dice) => {
     const chosen = pickContext(file, dice, (line) => /[a-z]{4}/.test(line));
     const wrong = (line: string) => line[0] + mistype(line.slice(1), dice);
@@ -73,7 +100,7 @@ export const beginSpoils: Record<string, Spoil> = {
   }),
 };
 
-export const beginRefusals: Record<string, Spoil> = {
+const refusals: Record<string, Spoil> = {
   "already applied": (meant) => ({ text: meant.after, input: write(meant, meant.file), expected: null }),
   "already applied, with a twin below no anchor": (meant, dice) => {
     // A twin that has the anchor itself may be what is meant.
@@ -118,3 +145,16 @@ export const beginRefusals: Record<string, Spoil> = {
     return { text: other.before, input: write(meant, meant.file), expected: null };
   },
 };
+
+/** Kinds where a refusal is as good as the right text. */
+const either: Record<string, Spoil> = {
+  "a context line left out where two places fit": (meant, dice) => {
+    const made = addSecondPlace(meant, dice);
+    if (!made) return null;
+    const input = write({ ...meant, before: made.text }, { ...meant.file, hunks: [made.hunk] });
+    return { text: made.text, input, expected: made.expected };
+  },
+  "an insertion and its context one level out": section(flatten),
+};
+
+export const beginSpoils: Spoils = { recoverable, either, refusals };

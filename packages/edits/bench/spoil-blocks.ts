@@ -10,9 +10,11 @@ import {
   rediff,
   replay,
   type Spoil,
+  type Spoils,
   withDots,
 } from "./spoil.js";
 import { doubleLine, hideLine, turnContext } from "./spoil-meaning.js";
+import { addFence, addSecondPlace, flatten, mixEnds } from "./spoil-places.js";
 
 /** A block's two parts as a model writes them; `write` puts them into SEARCH/REPLACE or into the arguments of a call. */
 export type Write = (path: string, search: string, replace: string) => string;
@@ -31,12 +33,9 @@ const SMART: readonly (readonly [RegExp, string])[] = [
 
 const curl = (line: string) => SMART.reduce((text, [plain, smart]) => text.replace(plain, smart), line);
 
-export function blockSpoils(
-  write: Write,
-  isCall: boolean,
-): { recoverable: Record<string, Spoil>; refusals: Record<string, Spoil> } {
-  const blockOf = ({ path }: Meant, hunk: Hunk) =>
-    write(path, sideOf(hunk, "-").join("\n"), sideOf(hunk, "+").join("\n"));
+export function blockSpoils(write: Write, isCall: boolean): Spoils {
+  const blockOf = ({ path }: Meant, hunk: Hunk, feed = "\n") =>
+    write(path, sideOf(hunk, "-").join(feed), sideOf(hunk, "+").join(feed));
 
   /** A case of the text as it was; spoiling must have changed what is searched for. */
   const block =
@@ -94,6 +93,12 @@ export function blockSpoils(
         const lines = [isCall || dice.chance(0.5) ? " " : "-", ...hunk.lines];
         return { ...file, hunks: [{ ...hunk, lines }] };
       }),
+      "two leading blank lines": block((file, dice, { before }) => {
+        const hunk = file.hunks[0]!;
+        if (before.split("\n")[hunk.oldStart! - 2] === "") return null;
+        const mark = isCall || dice.chance(0.5) ? " " : "-";
+        return { ...file, hunks: [{ ...hunk, lines: [mark, mark, ...hunk.lines] }] };
+      }),
       "dropped blank context": block((file, dice) => {
         const blank = pickContext(file, dice, (line, i, lines) => line === "" && isInside(i, lines));
         return blank && mapLines(file, (line, i) => (i === blank.i ? null : line));
@@ -115,7 +120,30 @@ export function blockSpoils(
         if (meant.before.includes("\r")) return null;
         return { text: text!, input: blockOf(meant, meant.file.hunks[0]!), expected: expected! };
       },
+      "mixed file": (meant, dice) => {
+        const mixed = mixEnds(meant, dice);
+        return mixed && { ...mixed, input: blockOf(meant, meant.file.hunks[0]!) };
+      },
+      "mixed file, CRLF block": (meant, dice) => {
+        const mixed = mixEnds(meant, dice);
+        return mixed && { ...mixed, input: blockOf(meant, meant.file.hunks[0]!, "\r\n") };
+      },
+      "LF file, CRLF block": (meant) => {
+        if (meant.before.includes("\r")) return null;
+        return { text: meant.before, input: blockOf(meant, meant.file.hunks[0]!, "\r\n"), expected: meant.after };
+      },
+      "a bare fence in a fence": (meant, dice) => {
+        const fenced = addFence(meant, dice);
+        return { text: fenced.before, input: blockOf(fenced, fenced.file.hunks[0]!), expected: fenced.after };
+      },
       "escaped tabs": body((line) => line.replaceAll("\t", "\\t")),
+    },
+    either: {
+      "a context line left out where two places fit": (meant, dice) => {
+        const made = addSecondPlace(meant, dice);
+        return made && { text: made.text, input: blockOf(meant, made.hunk), expected: made.expected };
+      },
+      "an insertion and its context one level out": block(flatten),
     },
     refusals: {
       ambiguous: (meant) => ({

@@ -1,8 +1,19 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
 import { formatPatch } from "../src/unified/format.js";
 import type { Random } from "../test/random.js";
-import { isInside, type Meant, mapLines, mistype, padLines, pickContext, replay, type Spoil } from "./spoil.js";
+import {
+  isInside,
+  type Meant,
+  mapLines,
+  mistype,
+  padLines,
+  pickContext,
+  replay,
+  type Spoil,
+  type Spoils,
+} from "./spoil.js";
 import { addTwin, doubleLine, hideLine, turnContext } from "./spoil-meaning.js";
+import { addFence, addSecondPlace, flatten, mixEnds } from "./spoil-places.js";
 
 const git = ({ path }: Meant) => `diff --git a/${path} b/${path}\nindex 1111111..2222222 100644\n`;
 const format = (file: FilePatch) => formatPatch({ files: [file] });
@@ -35,7 +46,24 @@ function header(hunk: Hunk, moved: number, more = 0): string {
 const signed = (dice: Random, least: number, most: number) =>
   (dice.chance(0.5) ? 1 : -1) * (least + dice.below(most - least + 1));
 
-export const unifiedSpoils: Record<string, Spoil> = {
+const RULE = "=".repeat(67);
+const svnLike = (old: string, now: string) => (path: string) =>
+  `Index: ${path}\n${RULE}\n--- ${path}\t${old}\n+++ ${path}\t${now}\n`;
+
+/** Headers of GNU diff, jsdiff, Subversion, Mercurial and gemini-cli. */
+const HEADERS: readonly ((path: string) => string)[] = [
+  (path) => `--- ${path}.orig\t2026-07-19 12:28:25.056182029 +0100\n+++ ${path}\t2026-07-19 12:28:13.036639136 +0100\n`,
+  (path) =>
+    `diff -u old/${path} new/${path}\n--- old/${path}\t2026-07-19 12:28:25 +0100\n+++ new/${path}\t2026-07-19 12:28:13 +0100\n`,
+  (path) => `--- ${path}\tOriginal\n+++ ${path}\tOriginal\n`,
+  svnLike("old", "new"),
+  svnLike("(revision 3)", "(working copy)"),
+  svnLike("Current", "Proposed"),
+  (path) =>
+    `diff -r 0123456789ab ${path}\n--- a/${path}\tSun Jul 19 12:28:25 2026 +0100\n+++ b/${path}\tSun Jul 19 12:28:13 2026 +0100\n`,
+];
+
+const recoverable: Record<string, Spoil> = {
   clean: (meant) => ({ text: meant.before, input: git(meant) + format(meant.file), expected: meant.after }),
   "without git header": (meant) => ({ text: meant.before, input: format(meant.file), expected: meant.after }),
   "start wrong by a few": headers((hunk, dice) => header(hunk, signed(dice, 1, 6))),
@@ -67,12 +95,28 @@ export const unifiedSpoils: Record<string, Spoil> = {
     const [text, expected] = [meant.before, meant.after].map((each) => each.replaceAll("\n", "\r\n"));
     return { text: text!, input: format(meant.file), expected: expected! };
   },
+  "mixed file, LF patch": (meant, dice) => {
+    const mixed = mixEnds(meant, dice);
+    return mixed && { ...mixed, input: format(meant.file) };
+  },
+  "mixed file, CRLF patch": (meant, dice) => {
+    const mixed = mixEnds(meant, dice);
+    return mixed && { ...mixed, input: format(meant.file).replaceAll("\n", "\r\n") };
+  },
   "LF file, CRLF patch": diff((file) => (format(file).includes("\r") ? null : format(file).replaceAll("\n", "\r\n"))),
+  "header of another tool": diff((file, dice, { path }) =>
+    format(file).replace(/^---.*\n\+\+\+.*\n/, () => dice.pick(HEADERS)(path)),
+  ),
   "no a/ b/": diff((file) => format(file).replace(/^(---|\+\+\+) [ab]\//gm, "$1 ")),
   "fenced in prose": diff(
     (file) =>
       `Here is the change you asked for:\n\n\`\`\`diff\n${format(file)}\`\`\`\n\nIt should now work. Run the tests to check.\n`,
   ),
+  "a bare fence in a fence": (meant, dice) => {
+    const fenced = addFence(meant, dice);
+    const input = `The README needs this:\n\n\`\`\`diff\n${format(fenced.file)}\`\`\`\n\nThat is all.\n`;
+    return { text: fenced.before, input, expected: fenced.after };
+  },
   "file drifted by 30 lines": (meant) => {
     const front = Array.from({ length: 30 }, (_, i) => `// generated line ${i}\n`).join("");
     return { text: front + meant.before, input: format(meant.file), expected: front + meant.after };
@@ -86,6 +130,10 @@ export const unifiedSpoils: Record<string, Spoil> = {
     return (
       skipped && format(mapLines(file, (line, i, hunk) => (hunk === skipped.hunk && i === skipped.i ? null : line)))
     );
+  }),
+  "a blank context line skipped": diff((file, dice) => {
+    const blank = pickContext(file, dice, (line, i, lines) => line === "" && isInside(i, lines));
+    return blank && format(mapLines(file, (line, i, hunk) => (hunk === blank.hunk && i === blank.i ? null : line)));
   }),
   "a typo in a context line": diff((file, dice) => {
     const chosen = pickContext(file, dice, (line) => /[a-z]{4}/.test(line));
@@ -108,7 +156,7 @@ function lastContextOnly(hunk: Hunk): Hunk {
   return { ...hunk, lines, oldStart: hunk.oldStart! + from, newStart: hunk.newStart! + from };
 }
 
-export const unifiedRefusals: Record<string, Spoil> = {
+const refusals: Record<string, Spoil> = {
   "already applied": (meant) => ({ text: meant.after, input: format(meant.file), expected: null }),
   "already applied, with a twin elsewhere": (meant, dice) => {
     // Without something new, or lines on both sides of what is gone, nothing shows that it is applied.
@@ -168,3 +216,26 @@ export const unifiedRefusals: Record<string, Spoil> = {
     return { text: meant.before, input: format(file), expected: null };
   },
 };
+
+/** Kinds where a refusal is as good as the right text. */
+const either: Record<string, Spoil> = {
+  "a context line left out where two places fit": (meant, dice) => {
+    const made = addSecondPlace(meant, dice);
+    if (!made) return null;
+    const number = header(made.hunk, dice.pick([-2, -1, 0, 1, 2]));
+    const input = format({ ...meant.file, hunks: [made.hunk] }).replace(/^@@ .*?@@/m, number);
+    return { text: made.text, input, expected: made.expected };
+  },
+  "the same without numbers": (meant, dice) => {
+    const made = addSecondPlace(meant, dice);
+    if (!made) return null;
+    const input = format({ ...meant.file, hunks: [made.hunk] }).replace(/^@@ .*?@@.*/m, "@@ ... @@");
+    return { text: made.text, input, expected: made.expected };
+  },
+  "an insertion and its context one level out": diff((file, dice, meant) => {
+    const flat = flatten(file, dice, meant);
+    return flat && format(flat);
+  }),
+};
+
+export const unifiedSpoils: Spoils = { recoverable, either, refusals };

@@ -24,6 +24,14 @@ export interface SpoiltCase {
 /** Makes a case of a change, or null where the change has nothing to spoil in this way. */
 export type Spoil = (meant: Meant, dice: Random, other: Meant) => Omit<SpoiltCase, "kind" | "path"> | null;
 
+/** The kinds of one format, by name. */
+export interface Spoils {
+  readonly recoverable: Record<string, Spoil>;
+  /** The right text or a refusal. */
+  readonly either: Record<string, Spoil>;
+  readonly refusals: Record<string, Spoil>;
+}
+
 export function chooseChange({ name, before, after }: SourcePair, dice: Random, most: number): Meant | null {
   const path = name.replace(/^[^/]+\//, "");
   const patch = createPatch(before, after, { path });

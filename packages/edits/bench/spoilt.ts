@@ -7,12 +7,13 @@ import type { Reading } from "../src/reading.js";
 import type { ApplyOptions, Rung } from "../src/result.js";
 import { random } from "../test/random.js";
 import type { SourcePair } from "./pairs.js";
-import { chooseChange, type Meant, rediff, type Spoil, type SpoiltCase } from "./spoil.js";
-import { beginRefusals, beginSpoils } from "./spoil-begin.js";
+import { chooseChange, type Meant, rediff, type Spoil, type Spoils, type SpoiltCase } from "./spoil.js";
+import { beginSpoils } from "./spoil-begin.js";
 import { blockSpoils, type Write } from "./spoil-blocks.js";
-import { unifiedRefusals, unifiedSpoils } from "./spoil-unified.js";
+import { unifiedSpoils } from "./spoil-unified.js";
 
-export type FormatOfCase = "unified" | "begin-patch" | "search-replace" | "str-replace";
+export const FORMATS = ["unified", "begin-patch", "search-replace", "str-replace", "str-replace with text"] as const;
+export type FormatOfCase = (typeof FORMATS)[number];
 
 /** The text that a program makes of a case, or null where it refuses. */
 export type Program = (item: SpoiltCase) => string | null;
@@ -21,6 +22,15 @@ const writes: Record<"search-replace" | "str-replace", Write> = {
   "search-replace": (path, search, replace) =>
     `${path}\n\`\`\`\n<<<<<<< SEARCH\n${search}\n=======\n${replace === "" ? "" : `${replace}\n`}>>>>>>> REPLACE\n\`\`\`\n`,
   "str-replace": (path, old_str, new_str) => JSON.stringify({ command: "str_replace", path, old_str, new_str }),
+};
+
+const callSpoils = blockSpoils(writes["str-replace"], true);
+const spoilsOf: Record<FormatOfCase, Spoils> = {
+  unified: unifiedSpoils,
+  "begin-patch": beginSpoils,
+  "search-replace": blockSpoils(writes["search-replace"], false),
+  "str-replace": callSpoils,
+  "str-replace with text": callSpoils,
 };
 
 /** All cases of one format, the same ones for the same seed. A change that a kind cannot spoil gives none of that kind. */
@@ -35,13 +45,9 @@ export function makeCases(format: FormatOfCase, pairs: readonly SourcePair[], se
       ? [{ ...meant, file: { ...meant.file, hunks: meant.file.hunks.map(rediff) } }]
       : [meant];
   });
-  const { recoverable, refusals } =
-    format === "unified"
-      ? { recoverable: unifiedSpoils, refusals: unifiedRefusals }
-      : format === "begin-patch"
-        ? { recoverable: beginSpoils, refusals: beginRefusals }
-        : blockSpoils(writes[format], format === "str-replace");
-  return Object.entries({ ...prefixed(recoverable, ""), ...prefixed(refusals, REFUSE) }).flatMap(([kind, spoil]) =>
+  const { recoverable, either, refusals } = spoilsOf[format];
+  const spoils = { ...recoverable, ...prefixed(either, EITHER), ...prefixed(refusals, REFUSE) };
+  return Object.entries(spoils).flatMap(([kind, spoil]) =>
     changes.flatMap((meant, i) => {
       const spoilt = spoil(meant, dice, changes[(i * 7 + 3) % changes.length]!);
       return spoilt ? [{ kind, path: meant.path, ...spoilt }] : [];
@@ -50,6 +56,7 @@ export function makeCases(format: FormatOfCase, pairs: readonly SourcePair[], se
 }
 
 const REFUSE = "must refuse: ";
+const EITHER = "may refuse: ";
 
 function prefixed(spoils: Record<string, Spoil>, prefix: string): Record<string, Spoil> {
   return Object.fromEntries(Object.entries(spoils).map(([kind, spoil]) => [prefix + kind, spoil]));
@@ -68,6 +75,7 @@ const readers: Record<FormatOfCase, (item: SpoiltCase) => Reading> = {
   "begin-patch": ({ input }) => parseBeginPatch(input),
   "search-replace": ({ input, path }) => parseSearchReplace(input, { path }),
   "str-replace": ({ input, path }) => parseStrReplace(input, { path }),
+  "str-replace with text": ({ input, path, text }) => parseStrReplace(input, { path, text }),
 };
 
 /** This package: its lenient reader, and the default ladder or another. `onApplied` receives the repairs of each hunk that is written. */
@@ -82,7 +90,8 @@ export function parlance(
     const result = applyPatch(reading.patch, item.text, options);
     if (!result.ok) return null;
     for (const { repairs } of result.hunks) onApplied?.(repairs);
-    return result.text;
+    const { after } = reading.patch.files[0]!;
+    return after === item.path ? result.text : `The text of ${after}.`;
   };
 }
 
@@ -115,4 +124,8 @@ export function score(
 
 export function isRefusal(kind: string): boolean {
   return kind.startsWith(REFUSE);
+}
+
+export function isRecoverable(kind: string): boolean {
+  return !isRefusal(kind) && !kind.startsWith(EITHER);
 }
