@@ -1,5 +1,5 @@
 import { nameAlike } from "./alike.js";
-import { areDots } from "./dots.js";
+import { isElision } from "./elision.js";
 import { splitLines, withoutReturn } from "./lines.js";
 import { isAnchored, readAddress } from "./match/address.js";
 import { looseLine, readTarget } from "./match/target.js";
@@ -93,7 +93,7 @@ export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, te
 
 /** Why dots in the lines are not filled in. */
 function accountDots({ conflict: { reason, candidates }, hunk }: Facts): Account {
-  const dots = hunk?.lines.filter((line) => areDots(line.slice(1))) ?? [];
+  const dots = hunk?.lines.filter((line) => isElision(line.slice(1))) ?? [];
   const alone = dots.find((line) => line[0] !== " ");
   const row = (candidates[0] ?? 1) - 1;
   const some = candidates.slice(0, 10).join(", ");

@@ -1,4 +1,4 @@
-import { areDots } from "../dots.js";
+import { isElision } from "../elision.js";
 import type { Conflict, ConflictReason, Rung } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
 import { readAddress } from "./address.js";
@@ -20,7 +20,7 @@ interface Piece {
 export function fillDots(sides: Sides, target: Target): Candidate | Conflict | null {
   const { places } = indexBy(looseLine, target);
   const dots = sides.hunk.lines.filter(
-    (line) => areDots(line.slice(1)) && !places.get(looseLine(line.slice(1)))?.length,
+    (line) => isElision(line.slice(1)) && !places.get(looseLine(line.slice(1)))?.length,
   );
   if (!dots.some((line) => line[0] !== "+")) return null;
   const refuse = (reason: ConflictReason, rows: readonly number[] = []) => conflict(sides, reason, "elided", rows);
