@@ -1,10 +1,10 @@
 import { applyPatch } from "../src/apply.js";
-import { parseBeginPatch } from "../src/formats/begin-patch.js";
-import { parseSearchReplace } from "../src/formats/search-replace.js";
-import { parseStrReplace } from "../src/formats/str-replace.js";
-import { parsePatch } from "../src/parse.js";
+import { parseBeginPatch } from "../src/read/begin-patch.js";
+import { parseSearchReplace } from "../src/read/search-replace.js";
+import { parseStrReplace } from "../src/read/str-replace.js";
 import type { Reading } from "../src/reading.js";
 import type { ApplyOptions, Rung } from "../src/result.js";
+import { parsePatch } from "../src/unified/parse.js";
 import { random } from "../test/random.js";
 import type { SourcePair } from "./pairs.js";
 import { chooseChange, type Meant, rediff, type Spoil, type Spoils, type SpoiltCase } from "./spoil.js";

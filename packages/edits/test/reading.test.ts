@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { parseBeginPatch } from "../src/formats/begin-patch.js";
-import { parseEditBlocks } from "../src/formats/edit-block.js";
-import { parsePatch } from "../src/parse.js";
+import { parseBeginPatch } from "../src/read/begin-patch.js";
+import { parseEditBlocks } from "../src/read/edit-block.js";
 import { repair, SENTENCES, unreadable } from "../src/read/message.js";
 import { quote, type Repair, say } from "../src/reading.js";
+import { parsePatch } from "../src/unified/parse.js";
 
 describe("the message of a repair or an error", () => {
   test("is the sentence of its kind, with what was found before its full stop", () => {

@@ -1,11 +1,11 @@
 import { isProse } from "../elision.js";
-import { type Call, parseJson, readCall, readCalls } from "../formats/calls.js";
-import { create, refuseDots } from "../formats/file-patch.js";
 import { splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
 import { type CallDiff, findDiff } from "../read/arguments.js";
+import { create, refuseDots } from "../read/change.js";
 import { attempt, Unreadable } from "../read/message.js";
-import { parseEdits } from "../stream/read.js";
+import { parseEdits } from "../read/read.js";
+import { type Call, parseJson, readCall, readCalls } from "../read/str-replace.js";
 import { type PlanConflict, Refused, toConflict } from "./conflict.js";
 import { quote, stripRoot } from "./names.js";
 import { claimName, look, type Stage } from "./stage.js";

@@ -1,14 +1,14 @@
-import { beginPatch } from "../formats/begin-patch.js";
-import { parseJson, parseStrReplace } from "../formats/calls.js";
-import { searchReplace } from "../formats/search-replace.js";
 import { needOptions, needText } from "../need.js";
 import type { Reading } from "../reading.js";
-import type { EditEvent, EditReader } from "../stream/event.js";
-import { parseWith } from "../stream/parse.js";
-import { scanEdits } from "../stream/scan.js";
+import { unifiedDiffs } from "../unified/block.js";
+import { beginPatch } from "./begin-patch.js";
 import { JsonStrings } from "./json-strings.js";
 import { unreadable } from "./message.js";
-import { unifiedDiffs } from "./unified.js";
+import { parseWith } from "./parse-with.js";
+import type { EditEvent, EditReader } from "./reader.js";
+import { scanEdits } from "./scanner.js";
+import { searchReplace } from "./search-replace.js";
+import { parseJson, parseStrReplace } from "./str-replace.js";
 
 export interface CallOptions {
   /** The file of a call that names none. */

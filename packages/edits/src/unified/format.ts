@@ -1,7 +1,7 @@
 import { countLines, lastLines } from "../hunk.js";
 import { needPatch } from "../need.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
-import { quoteName } from "../read/names.js";
+import { quoteName } from "./names.js";
 
 /**
  * Writes a patch as a unified diff, byte for byte as `git diff` writes it, with git's extended header where a plain one

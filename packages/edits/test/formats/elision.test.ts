@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { parseStrReplace } from "../../src/formats/str-replace.js";
+import { parseEdits } from "../../src/read/read.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
-import { parseEdits } from "../../src/stream/read.js";
 import { eventsOf } from "../stream/answers.js";
 
 const OLD = ["function big(a) {", "  const x = 1;", "  step();", "  return x;", "}"];

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { parseBeginPatch } from "../../src/formats/begin-patch.js";
-import { parseEditBlocks } from "../../src/formats/edit-block.js";
-import { parseSearchReplace } from "../../src/formats/search-replace.js";
-import { parseStrReplace } from "../../src/formats/str-replace.js";
+import { parseBeginPatch } from "../../src/read/begin-patch.js";
+import { parseEditBlocks } from "../../src/read/edit-block.js";
+import { parseSearchReplace } from "../../src/read/search-replace.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
 
 const filesOf = (reading: Reading) =>

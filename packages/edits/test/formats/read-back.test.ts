@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
 import { createPatch } from "../../src/diff/create.js";
-import { formatBeginPatch, parseBeginPatch } from "../../src/formats/begin-patch.js";
-import { formatEditBlocks, parseEditBlocks } from "../../src/formats/edit-block.js";
-import { formatSearchReplace, parseSearchReplace } from "../../src/formats/search-replace.js";
-import { formatStrReplace, parseStrReplace } from "../../src/formats/str-replace.js";
-import { parsePatch } from "../../src/parse.js";
 import type { Patch } from "../../src/patch.js";
+import { formatBeginPatch, parseBeginPatch } from "../../src/read/begin-patch.js";
+import { formatEditBlocks, parseEditBlocks } from "../../src/read/edit-block.js";
+import { formatSearchReplace, parseSearchReplace } from "../../src/read/search-replace.js";
+import { formatStrReplace, parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
 import { formatPatch } from "../../src/unified/format.js";
+import { parsePatch } from "../../src/unified/parse.js";
 import { type Random, random } from "../random.js";
 import { seeded } from "../seed.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseSearchReplace } from "../../src/formats/search-replace.js";
+import { parseSearchReplace } from "../../src/read/search-replace.js";
 
 test.each<[what: string, block: string, start: number | null, lines: string[]]>([
   ["a rule without a hint", "-------\na\n=======\n-------\nb", null, [" -------", "-a", "+b"]],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseStrReplace } from "../../src/formats/str-replace.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
 
 function linesOf(call: object, text?: string) {
   const reading = parseStrReplace({ path: "f", ...call }, text === undefined ? {} : { text });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseStrReplace } from "../../src/formats/str-replace.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
 
 test.each<[string, string, string, boolean]>([
   ["a line and a part of another", "foo\nfoobar\n", "foo", false],

@@ -1,13 +1,13 @@
 import { describe, expect, it, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { formatEditBlocks, parseEditBlocks } from "../../src/formats/edit-block.js";
-import { formatPathLine, mayOpen, parseInfoPath, parsePathLine } from "../../src/formats/fence.js";
-import { formatStrReplace, parseStrReplace } from "../../src/formats/str-replace.js";
-import { parsePatch } from "../../src/parse.js";
 import type { Patch } from "../../src/patch.js";
+import { formatEditBlocks, parseEditBlocks } from "../../src/read/edit-block.js";
+import { formatPathLine, mayOpen, parseInfoPath, parsePathLine } from "../../src/read/fence.js";
+import { parseEdits, readEdits } from "../../src/read/read.js";
+import { formatStrReplace, parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
-import { parseEdits, readEdits } from "../../src/stream/read.js";
 import { formatPatch } from "../../src/unified/format.js";
+import { parsePatch } from "../../src/unified/parse.js";
 import { applied } from "../laws.js";
 
 function patchOf(reading: Reading): Patch {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parseBeginPatch } from "../../src/formats/begin-patch.js";
-import { parsePatch } from "../../src/parse.js";
+import { parseBeginPatch } from "../../src/read/begin-patch.js";
+import { parsePatch } from "../../src/unified/parse.js";
 
 function applyBegin(body: string, text: string) {
   const reading = parseBeginPatch(`*** Begin Patch\n*** Update File: a\n${body}*** End Patch\n`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parsePatch } from "../../src/parse.js";
+import { parsePatch } from "../../src/unified/parse.js";
 
 function apply(hunks: string, text: string) {
   const reading = parsePatch(`--- a/x\n+++ b/x\n${hunks}`);

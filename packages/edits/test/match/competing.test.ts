@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { readPairs } from "../../bench/pairs.js";
 import { chooseChange, type Meant } from "../../bench/spoil.js";
 import { applyPatch } from "../../src/apply.js";
-import { parseBeginPatch } from "../../src/formats/begin-patch.js";
-import { parseSearchReplace } from "../../src/formats/search-replace.js";
-import { parseStrReplace } from "../../src/formats/str-replace.js";
-import { parsePatch } from "../../src/parse.js";
 import type { Hunk } from "../../src/patch.js";
+import { parseBeginPatch } from "../../src/read/begin-patch.js";
+import { parseSearchReplace } from "../../src/read/search-replace.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
+import { parsePatch } from "../../src/unified/parse.js";
 import { random } from "../random.js";
 import { seeded } from "../seed.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parsePatch } from "../../src/parse.js";
+import { parsePatch } from "../../src/unified/parse.js";
 
 /** Lines with a slip, and without, by letters that stand for them below. */
 const SLIPS: Record<string, string> = {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
 import { explainConflict } from "../../src/explain.js";
-import { parseBeginPatch } from "../../src/formats/begin-patch.js";
-import { parseEditBlocks } from "../../src/formats/edit-block.js";
-import { parseSearchReplace } from "../../src/formats/search-replace.js";
-import { parseStrReplace } from "../../src/formats/str-replace.js";
-import { parseWholeFiles } from "../../src/formats/whole-file.js";
+import { parseBeginPatch } from "../../src/read/begin-patch.js";
+import { parseEditBlocks } from "../../src/read/edit-block.js";
+import { parseSearchReplace } from "../../src/read/search-replace.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
+import { parseWholeFiles } from "../../src/read/whole-file.js";
 import type { Reading } from "../../src/reading.js";
 
 const text = `import a from "a";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parseBeginPatch } from "../../src/formats/begin-patch.js";
-import { parseSearchReplace } from "../../src/formats/search-replace.js";
-import { parsePatch } from "../../src/parse.js";
+import { parseBeginPatch } from "../../src/read/begin-patch.js";
+import { parseSearchReplace } from "../../src/read/search-replace.js";
 import type { Reading } from "../../src/reading.js";
+import { parsePatch } from "../../src/unified/parse.js";
 
 function applyReading(reading: Reading, text: string): string {
   if (!reading.ok) expect.fail(JSON.stringify(reading.errors));

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parseBeginPatch } from "../../src/formats/begin-patch.js";
-import { parseStrReplace } from "../../src/formats/calls.js";
-import { parseSearchReplace } from "../../src/formats/search-replace.js";
 import { findParts } from "../../src/match/parts.js";
-import { parsePatch } from "../../src/parse.js";
+import { parseBeginPatch } from "../../src/read/begin-patch.js";
+import { parseSearchReplace } from "../../src/read/search-replace.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
+import { parsePatch } from "../../src/unified/parse.js";
 import { random } from "../random.js";
 import { seeded } from "../seed.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parseStrReplace } from "../../src/formats/str-replace.js";
-import { parsePatch } from "../../src/parse.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
+import { parsePatch } from "../../src/unified/parse.js";
 
 function made(reading: Reading, text: string): string {
   if (!reading.ok) expect.fail(JSON.stringify(reading.errors));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parsePatch } from "../../src/parse.js";
 import type { ApplyOptions } from "../../src/result.js";
+import { parsePatch } from "../../src/unified/parse.js";
 
 /** Applies a hunk whose first context line is another than the text's. */
 function applyWith(

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parseBeginPatch } from "../../src/formats/begin-patch.js";
-import { parseStrReplace } from "../../src/formats/str-replace.js";
-import { parsePatch } from "../../src/parse.js";
+import { parseBeginPatch } from "../../src/read/begin-patch.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
+import { parsePatch } from "../../src/unified/parse.js";
 
 function patchOf(reading: Reading) {
   return reading.ok ? reading.patch : expect.fail(JSON.stringify(reading.errors));

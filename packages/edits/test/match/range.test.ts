@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parseSearchReplace } from "../../src/formats/search-replace.js";
-import { parsePatch } from "../../src/parse.js";
+import { parseSearchReplace } from "../../src/read/search-replace.js";
 import type { Reading } from "../../src/reading.js";
 import type { LineRange } from "../../src/result.js";
+import { parsePatch } from "../../src/unified/parse.js";
 
 const body = "  x = 1\n  return x\n}\n";
 const text = ["a", "b", "c"].map((name) => `function ${name}() {\n${body}`).join("");

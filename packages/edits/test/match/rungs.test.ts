@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parsePatch } from "../../src/parse.js";
 import type { ApplyOptions, ApplyResult, Rung } from "../../src/result.js";
+import { parsePatch } from "../../src/unified/parse.js";
 
 function apply(hunks: readonly string[], text: string, options?: ApplyOptions): ApplyResult {
   const body = hunks.join("");

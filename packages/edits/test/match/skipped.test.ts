@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parseStrReplace } from "../../src/formats/str-replace.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
 
 /** A call that lacks the text's lines which are marked with `!`, in its old text as in its new one. */
 function applyWithout(text: string, now: string) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parsePatch } from "../../src/parse.js";
+import { parsePatch } from "../../src/unified/parse.js";
 import { type Random, random } from "../random.js";
 import { seeded } from "../seed.js";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parseSearchReplace } from "../../src/formats/search-replace.js";
+import { parseSearchReplace } from "../../src/read/search-replace.js";
 
 /** New code with a string of several lines, whose inner lines begin at the left. Indentation is written with tabs. */
 const STRINGS: Record<string, string> = {

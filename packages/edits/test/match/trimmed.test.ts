@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parseSearchReplace } from "../../src/formats/search-replace.js";
+import { parseSearchReplace } from "../../src/read/search-replace.js";
 
 /** Nested code with one indentation a level, written with tabs. */
 const FILES: Record<string, string> = {

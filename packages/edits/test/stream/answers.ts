@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import type { EditEvent } from "../../src/stream/event.js";
-import { type EditOptions, readEdits } from "../../src/stream/read.js";
+import { type EditOptions, readEdits } from "../../src/read/read.js";
+import type { EditEvent } from "../../src/read/reader.js";
 
 /** A model's output and what is read from it, in the notation of `show`. */
 export interface Answer {

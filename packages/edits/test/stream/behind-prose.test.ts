@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { parsePatch } from "../../src/parse.js";
 import type { FilePatch } from "../../src/patch.js";
-import { parseEdits } from "../../src/stream/read.js";
+import { parseEdits } from "../../src/read/read.js";
+import { parsePatch } from "../../src/unified/parse.js";
 import { eventsOf } from "./answers.js";
 
 const FIRST = "--- a/x.js\n+++ b/x.js\n@@ -1,3 +1,3 @@\n k\n-a\n+b\n l\n";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { parsePatch } from "../../src/parse.js";
-import type { EditEvent } from "../../src/stream/event.js";
-import { parseEdits, readEdits } from "../../src/stream/read.js";
+import { parseEdits, readEdits } from "../../src/read/read.js";
+import type { EditEvent } from "../../src/read/reader.js";
+import { parsePatch } from "../../src/unified/parse.js";
 
 const SEARCH = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
 const [OPEN, CLOSE] = ["<<<<<<< SEARCH\n", ">>>>>>> REPLACE\n"];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { dropFolders, parseGitNames, parseNameLine } from "../../src/read/names.js";
+import { dropFolders, parseGitNames, parseNameLine } from "../../src/unified/names.js";
 
 describe("the name behind --- or +++", () => {
   test.each<[text: string, name: string | null | undefined, stamp?: string]>([

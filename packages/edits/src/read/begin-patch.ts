@@ -1,13 +1,13 @@
 import { identifyHunks } from "../hunk.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
-import { parseHunkHeader } from "../read/hunk-header.js";
-import { lost, refuse, repair } from "../read/message.js";
 import { quote, type Reading, type Repair } from "../reading.js";
-import type { ReadOptions } from "../stream/event.js";
-import { parseWith } from "../stream/parse.js";
-import type { Format, Written } from "./block.js";
+import { parseHunkHeader } from "../unified/hunk-header.js";
+import { create, modify, newText, refuseDots, remake, remove } from "./change.js";
 import { closesFence, type Fence } from "./fence.js";
-import { create, modify, newText, refuseDots, remake, remove } from "./file-patch.js";
+import type { Format, Written } from "./format.js";
+import { lost, refuse, repair } from "./message.js";
+import { parseWith } from "./parse-with.js";
+import type { ReadOptions } from "./reader.js";
 import { type Writing, wordless, writeFiles } from "./write.js";
 
 const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;

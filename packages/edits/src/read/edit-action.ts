@@ -1,9 +1,9 @@
 import type { FilePatch, Hunk } from "../patch.js";
-import { refuse, repair } from "../read/message.js";
 import { quote, type Repair } from "../reading.js";
+import { asText, changeOf, create, modifyBy, remove } from "./change.js";
 import { type Content, type Field, type Key, readContent, readLine, sharedIndent } from "./edit-fields.js";
-import { asText, changeOf, create, modifyBy, remove } from "./file-patch.js";
 import { takeOffGutter } from "./gutter.js";
+import { refuse, repair } from "./message.js";
 
 export type Fields = { [key in Key]?: Field };
 

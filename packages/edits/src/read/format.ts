@@ -1,7 +1,7 @@
 import type { FilePatch } from "../patch.js";
-import type { Unreadable } from "../read/message.js";
 import type { Repair } from "../reading.js";
 import type { Fence } from "./fence.js";
+import type { Unreadable } from "./message.js";
 
 export type FormatName = "edit-block" | "search-replace" | "begin-patch" | "unified" | "str-replace" | "whole-file";
 

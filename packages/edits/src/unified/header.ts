@@ -1,11 +1,11 @@
 import { ordinals } from "../hunk.js";
 import { withoutReturn } from "../lines.js";
 import type { FileKind, GitHeader } from "../patch.js";
+import { refuse } from "../read/message.js";
 import { quote } from "../reading.js";
-import { impliesGitHeader } from "../unified/format.js";
 import { type Diff, mend, type OpenFile, take } from "./diff.js";
+import { impliesGitHeader } from "./format.js";
 import { startsNames } from "./marks.js";
-import { refuse } from "./message.js";
 import { dropFolder, dropFolders, type NameLine, parseGitNames, parseNameLine } from "./names.js";
 
 type Field = "before" | "after" | "oldMode" | "newMode" | "index" | "similarity" | "dissimilarity";

@@ -1,7 +1,7 @@
-import type { Block, Format, FormatName } from "../formats/block.js";
-import type { Fence } from "../formats/fence.js";
-import { followPaths } from "../formats/lead.js";
-import { Unreadable } from "../read/message.js";
+import type { Fence } from "./fence.js";
+import type { Block, Format, FormatName } from "./format.js";
+import { followPaths } from "./lead.js";
+import { Unreadable } from "./message.js";
 import { chomp } from "./open-block.js";
 
 /** The most characters of a line of text that are examined. */

@@ -1,9 +1,9 @@
-import { needOptions, needText } from "./need.js";
-import { attempt, Unreadable } from "./read/message.js";
-import { readPlain } from "./read/plain-diff.js";
-import { unifiedDiffs } from "./read/unified.js";
-import type { Reading } from "./reading.js";
-import { parseWith } from "./stream/parse.js";
+import { needOptions, needText } from "../need.js";
+import { attempt, Unreadable } from "../read/message.js";
+import { parseWith } from "../read/parse-with.js";
+import type { Reading } from "../reading.js";
+import { unifiedDiffs } from "./block.js";
+import { readPlain } from "./plain.js";
 
 export interface ParseOptions {
   /**

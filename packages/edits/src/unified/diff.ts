@@ -1,7 +1,7 @@
 import { hashParts } from "../hunk.js";
 import type { FilePatch, Hunk } from "../patch.js";
+import { HARMLESS, refuse, repair } from "../read/message.js";
 import type { Repair, UnifiedRepairKind } from "../reading.js";
-import { HARMLESS, refuse, repair } from "./message.js";
 
 /** The file being read, with the hunks so far. */
 export interface OpenFile {

@@ -1,11 +1,11 @@
-import { refuseDotsIn } from "../formats/file-patch.js";
 import type { FilePatch } from "../patch.js";
+import { refuseDotsIn } from "../read/change.js";
+import { refuse } from "../read/message.js";
 import { quote, type Repair } from "../reading.js";
 import { openDiff, take } from "./diff.js";
-import { checkGlued, closeFile, readHeader } from "./diff-header.js";
+import { checkGlued, closeFile, readHeader } from "./header.js";
 import { readHunk } from "./hunk.js";
 import { isChanged, isListed, isMarked, startsFile, startsNames } from "./marks.js";
-import { refuse } from "./message.js";
 
 /**
  * Reads a text that is a unified diff as git reads it: counts have to fit. `strictly` reads what `git apply` does, text around

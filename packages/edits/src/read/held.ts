@@ -1,12 +1,4 @@
-import {
-  closesFence,
-  type Fence,
-  HEAD_LIMIT,
-  openFence,
-  openTag,
-  parseInfoPath,
-  parsePathLine,
-} from "../formats/fence.js";
+import { closesFence, type Fence, HEAD_LIMIT, openFence, openTag, parseInfoPath, parsePathLine } from "./fence.js";
 import { chomp } from "./open-block.js";
 
 /** Lines held back because a later one may make them the head of a block. */

@@ -1,11 +1,11 @@
 import { countLines, hunkId, lastLines } from "../hunk.js";
 import { withoutReturn } from "../lines.js";
 import type { Hunk } from "../patch.js";
+import { refuse } from "../read/message.js";
 import { quote } from "../reading.js";
 import { type Diff, mend, type OpenFile, take } from "./diff.js";
 import { type HunkHeader, parseHunkHeader } from "./hunk-header.js";
 import { isMarked, isNoNewline, LINE_FEED, MINUS, PLUS, SPACE, startsFile } from "./marks.js";
-import { refuse } from "./message.js";
 
 /** The lines of a hunk. */
 interface Body {

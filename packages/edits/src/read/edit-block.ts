@@ -1,14 +1,14 @@
 import type { FilePatch, Hunk, Patch } from "../patch.js";
-import { lost, refuse, repair } from "../read/message.js";
 import { quote, type Reading } from "../reading.js";
 import { takeApart } from "../sides.js";
-import type { ReadOptions } from "../stream/event.js";
-import { parseWith } from "../stream/parse.js";
-import type { Format, Written } from "./block.js";
+import { endMatters } from "./change.js";
 import { type Fields, readFields } from "./edit-action.js";
 import { formatContent, formatScalar, readScalar, startBlock, step } from "./edit-fields.js";
 import { type Fence, formatFence, openFence } from "./fence.js";
-import { endMatters } from "./file-patch.js";
+import type { Format, Written } from "./format.js";
+import { lost, refuse, repair } from "./message.js";
+import { parseWith } from "./parse-with.js";
+import type { ReadOptions } from "./reader.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 
 /**

@@ -1,5 +1,5 @@
-import { refuse, repair } from "../read/message.js";
 import type { Repair } from "../reading.js";
+import { refuse, repair } from "./message.js";
 
 /** A line number and a bar in front of a line, as agents show files to models: `12 | `. */
 const GUTTER = /^[ \t]*(\d{1,7}) ?\|(?: |\r?$)/;

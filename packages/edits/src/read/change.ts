@@ -3,9 +3,9 @@ import { findElision } from "../elision.js";
 import { countLines, hunkId, identifyHunks } from "../hunk.js";
 import { joinLines } from "../lines.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
-import { refuse, repair } from "../read/message.js";
 import { quote, type Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
+import { refuse, repair } from "./message.js";
 
 /** Joins lines to a text: a block consists of lines, and the end of the last one is seldom specified. */
 export function asText(lines: readonly string[], newlineAtEnd = true): string {

@@ -1,10 +1,10 @@
-import type { Format } from "../formats/block.js";
-import { gather } from "../formats/file-patch.js";
 import type { FilePatch } from "../patch.js";
-import { unreadable } from "../read/message.js";
 import type { ReadError, Reading, Repair } from "../reading.js";
-import type { ReadOptions } from "./event.js";
-import { startScan } from "./scan.js";
+import { gather } from "./change.js";
+import type { Format } from "./format.js";
+import { unreadable } from "./message.js";
+import type { ReadOptions } from "./reader.js";
+import { startScan } from "./scanner.js";
 
 /** Reads a whole text by the formats given, into one patch. All or nothing: a block that cannot be read refuses the text. */
 export function parseWith(formats: readonly Format[], text: string, options: ReadOptions): Reading {

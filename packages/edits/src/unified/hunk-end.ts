@@ -1,4 +1,4 @@
-import { closesFence, type Fence } from "../formats/fence.js";
+import { closesFence, type Fence } from "../read/fence.js";
 import { parseHunkHeader } from "./hunk-header.js";
 import { isChanged, isItem, isMarked } from "./marks.js";
 

@@ -3,12 +3,12 @@ import { splitLines } from "../lines.js";
 import { findEvery, findParts, type Part, withEndsOf } from "../match/parts.js";
 import { needOptions } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
-import { attempt, refuse, Unreadable } from "../read/message.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
 import { spliceText } from "../splice.js";
-import { asText, changeOf, create, gather, modify, modifyBy, newText } from "./file-patch.js";
+import { asText, changeOf, create, gather, modify, modifyBy, newText } from "./change.js";
 import { takeOffGutter } from "./gutter.js";
+import { attempt, refuse, Unreadable } from "./message.js";
 import { wordless, writeFiles } from "./write.js";
 
 /** A tool call in the form of the text-editor tools. */

@@ -1,16 +1,16 @@
-import { beginPatch } from "../formats/begin-patch.js";
-import type { Format } from "../formats/block.js";
-import { callFences } from "../formats/call-fence.js";
-import { editBlocks } from "../formats/edit-block.js";
-import { searchReplace } from "../formats/search-replace.js";
-import { wholeFiles } from "../formats/whole-file.js";
 import { needOptions, needText } from "../need.js";
-import { parsePlain } from "../parse.js";
-import { unifiedDiffs } from "../read/unified.js";
 import type { Reading } from "../reading.js";
-import type { EditReader, ReadOptions } from "./event.js";
-import { parseWith } from "./parse.js";
-import { scanEdits } from "./scan.js";
+import { unifiedDiffs } from "../unified/block.js";
+import { parsePlain } from "../unified/parse.js";
+import { beginPatch } from "./begin-patch.js";
+import { callFences } from "./call-fence.js";
+import { editBlocks } from "./edit-block.js";
+import type { Format } from "./format.js";
+import { parseWith } from "./parse-with.js";
+import type { EditReader, ReadOptions } from "./reader.js";
+import { scanEdits } from "./scanner.js";
+import { searchReplace } from "./search-replace.js";
+import { wholeFiles } from "./whole-file.js";
 
 export interface EditOptions extends ReadOptions {
   /** Take a path with a fenced block below it for the file's whole new text. Default false: it may be an example. */

@@ -1,6 +1,6 @@
 import { needPatch } from "../need.js";
 import type { FileKind, FilePatch, Patch } from "../patch.js";
-import { endMatters } from "./file-patch.js";
+import { endMatters } from "./change.js";
 
 /** The result of writing: a text, or the reason why this format cannot express the patch. */
 export type Writing = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };

@@ -1,16 +1,16 @@
 import { isProse } from "../elision.js";
 import { needOptions } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
-import { lost, refuse, repair } from "../read/message.js";
 import type { Reading, Repair } from "../reading.js";
 import { quote } from "../reading.js";
 import { takeApart } from "../sides.js";
-import type { ReadOptions } from "../stream/event.js";
-import { parseWith } from "../stream/parse.js";
-import type { Format, Written } from "./block.js";
+import { asText, changeOf, create, modifyBy } from "./change.js";
 import { formatFence, formatPathLine, indentOf, unindent } from "./fence.js";
-import { asText, changeOf, create, modifyBy } from "./file-patch.js";
+import type { Format, Written } from "./format.js";
 import { takeOffGutter } from "./gutter.js";
+import { lost, refuse, repair } from "./message.js";
+import { parseWith } from "./parse-with.js";
+import type { ReadOptions } from "./reader.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 
 const OPEN = /^[ \t]*(?:<{5,9}|-{5,9}) SEARCH>?\s*$/;

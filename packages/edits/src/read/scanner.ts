@@ -1,11 +1,11 @@
-import type { Format, Head } from "../formats/block.js";
-import { closesFence, type Fence, HEAD_LIMIT, mayOpen, openInner, outdent } from "../formats/fence.js";
 import { needOptions, needText } from "../need.js";
-import { DIFF } from "../read/unified.js";
+import { DIFF } from "../unified/block.js";
 import { watchText } from "./between.js";
-import type { EditEvent, EditReader, ReadOptions } from "./event.js";
+import { closesFence, type Fence, HEAD_LIMIT, mayOpen, openInner, outdent } from "./fence.js";
+import type { Format, Head } from "./format.js";
 import { hold, NOTHING } from "./held.js";
 import { chomp, closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
+import type { EditEvent, EditReader, ReadOptions } from "./reader.js";
 
 /**
  * Reads a model's output in pieces, in time linear in its length; memory is that of one block.

@@ -1,13 +1,13 @@
 import { isProse } from "../elision.js";
 import { splitLines } from "../lines.js";
 import type { Patch } from "../patch.js";
-import { refuse } from "../read/message.js";
 import type { Reading } from "../reading.js";
-import type { ReadOptions } from "../stream/event.js";
-import { parseWith } from "../stream/parse.js";
-import type { Format } from "./block.js";
+import { asText, create, newText, refuseDots } from "./change.js";
 import { closesFence, type Fence, formatFence, formatPathLine, openFence, openInner, parsePathLine } from "./fence.js";
-import { asText, create, newText, refuseDots } from "./file-patch.js";
+import type { Format } from "./format.js";
+import { refuse } from "./message.js";
+import { parseWith } from "./parse-with.js";
+import type { ReadOptions } from "./reader.js";
 import { type Writing, writeBlocks } from "./write.js";
 
 /** Files that may have fences of their own. */

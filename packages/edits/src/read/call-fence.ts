@@ -1,7 +1,7 @@
-import { lost } from "../read/message.js";
-import type { Format } from "./block.js";
-import { areEdits, type Call, parseJson, readCall, readCalls } from "./calls.js";
 import { closesFence } from "./fence.js";
+import type { Format } from "./format.js";
+import { lost } from "./message.js";
+import { areEdits, type Call, parseJson, readCall, readCalls } from "./str-replace.js";
 
 const INFO = /^(?:|jsonc?|str_replace|tool_(?:call|use))$/;
 /** A field of a call, where its value begins. */

@@ -1,9 +1,9 @@
-import type { Block, BlockEnd, FormatName } from "../formats/block.js";
-import { type Fence, outdent } from "../formats/fence.js";
-import { gather } from "../formats/file-patch.js";
 import { withoutReturn } from "../lines.js";
-import { attempt, Unreadable, unreadable } from "../read/message.js";
-import type { EditEvent } from "./event.js";
+import { gather } from "./change.js";
+import { type Fence, outdent } from "./fence.js";
+import type { Block, BlockEnd, FormatName } from "./format.js";
+import { attempt, Unreadable, unreadable } from "./message.js";
+import type { EditEvent } from "./reader.js";
 
 /** A block being read, with its lines and the events emitted so far. */
 export interface OpenBlock {

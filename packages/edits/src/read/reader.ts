@@ -1,6 +1,6 @@
-import type { FormatName } from "../formats/block.js";
 import type { Patch } from "../patch.js";
 import type { ReadError, Repair } from "../reading.js";
+import type { FormatName } from "./format.js";
 
 /**
  * An event of a model's output, in order. `edit` counts the blocks from 0. A block's events are `start`, then `path` and

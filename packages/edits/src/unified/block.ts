@@ -1,17 +1,17 @@
-import type { Block, Format, Head, Taken, Written } from "../formats/block.js";
-import { closesFence, type Fence, openFence } from "../formats/fence.js";
-import { refuseDotsIn } from "../formats/file-patch.js";
 import { ordinals } from "../hunk.js";
 import type { FilePatch } from "../patch.js";
+import { refuseDotsIn } from "../read/change.js";
+import { closesFence, type Fence, openFence } from "../read/fence.js";
+import type { Block, Format, Head, Taken, Written } from "../read/format.js";
+import { lost, refuse, repair, Unreadable, unreadable } from "../read/message.js";
 import { quote, type Repair } from "../reading.js";
 import { type Diff, mend, openDiff } from "./diff.js";
-import { checkGlued, closeFile, readHeader } from "./diff-header.js";
+import { checkGlued, closeFile, readHeader } from "./header.js";
 import { readHunk } from "./hunk.js";
 import { HunkEnd } from "./hunk-end.js";
 import { HEADER_LINE, isChanged, isListed, startsNames } from "./marks.js";
-import { lost, refuse, repair, Unreadable, unreadable } from "./message.js";
 import { parseGitNames, parseNameLine } from "./names.js";
-import { refuseForeign } from "./plain-diff.js";
+import { refuseForeign } from "./plain.js";
 
 /** The words behind the fence of a diff. */
 export const DIFF = /^(?:diff|patch|udiff)\b/;

@@ -1,1 +1,0 @@
-export { formatStrReplace, parseStrReplace } from "./calls.js";
