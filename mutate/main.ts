@@ -7,6 +7,7 @@
  * - `--json FILE` writes the outcomes. `--again FILE` takes the mutants of such a file that no test noticed.
  * - `--floors`: a package of which the tests notice less than `floors.json` says is an error.
  * - `--reach` records what the tests reach, and does no more.
+ * - `--facts` draws from the places that the protocols' lists of facts name instead, and runs the tests that are named beside them.
  *
  * The checkout is not changed.
  */
@@ -17,6 +18,7 @@ import { type Mutant, mutantsOf } from "./mutants.js";
 import { rateOf, summarise } from "./report.js";
 import type { Outcome } from "./run.js";
 import { clear, prepare, type Sampling, sample } from "./sample.js";
+import { sampleFacts } from "./sample-facts.js";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -29,6 +31,7 @@ const { values, positionals } = parseArgs({
     again: { type: "string" },
     floors: { type: "boolean", default: false },
     reach: { type: "boolean", default: false },
+    facts: { type: "boolean", default: false },
     own: { type: "boolean", default: false },
     tests: { type: "string" },
   },
@@ -48,12 +51,17 @@ const sampling: Sampling = {
 };
 /** The mutants that no test noticed, as they are now. */
 const left: Record<string, Mutant[]> | undefined = values.again === undefined ? undefined : unnoticed(values.again);
-const ground = await prepare(sampling, packages);
-if (!values.reach) {
-  console.log(`seed ${sampling.seed}, ${sampling.count} mutants a package`);
+if (values.facts) report({ facts: await sampleFacts(sampling, left?.facts) });
+else {
+  const ground = await prepare(sampling, packages);
   const results: Record<string, Outcome[]> = {};
-  for (const name of packages) results[name] = await sample(sampling, ground, name, left?.[name]);
-  console.log();
+  for (const name of values.reach ? [] : packages) results[name] = await sample(sampling, ground, name, left?.[name]);
+  if (!values.reach) report(results);
+  clear(ground);
+}
+
+function report(results: Record<string, Outcome[]>): void {
+  console.log(`\nseed ${sampling.seed}, ${sampling.count} mutants a package`);
   for (const [name, outcomes] of Object.entries(results)) console.log(summarise(name, outcomes));
   if (values.floors) {
     const floors = JSON.parse(readFileSync("mutate/floors.json", "utf8")) as Record<string, number>;
@@ -68,7 +76,6 @@ if (!values.reach) {
   for (const { file, line } of old) console.log(`mutate/equivalents.json: no such change any more: ${file}: ${line}`);
   if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed: sampling.seed, results }, null, 2)}\n`);
 }
-clear(ground);
 
 function unnoticed(file: string): Record<string, Mutant[]> {
   const { results } = JSON.parse(readFileSync(file, "utf8")) as { results: Record<string, Outcome[]> };

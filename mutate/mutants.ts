@@ -66,7 +66,7 @@ export function mutated(text: string, { line, after }: Mutant): string {
 
 function walk(node: ts.Node, source: ts.SourceFile, add: (change: Change) => void): void {
   if (ts.isTypeNode(node) || ts.isTypeAliasDeclaration(node) || ts.isInterfaceDeclaration(node)) return;
-  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) return;
+  if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node) || isProse(node, source)) return;
   for (const [kind, part, text] of changesOf(node))
     add({ kind, start: part.getStart(source), end: part.getEnd(), text });
   if (ts.isObjectLiteralExpression(node)) leaveOut(node, source, add);
@@ -130,9 +130,16 @@ function isNameOrError(node: ts.Node): boolean {
   return false;
 }
 
+/** What a schema tells its reader. */
+const isProse = (node: ts.Node, { fileName }: ts.SourceFile) =>
+  fileName.endsWith(".json") &&
+  ts.isPropertyAssignment(node) &&
+  /^"(?:\$schema|title|description|examples)"$/.test(node.name.getText());
+
 /** An option left out, with the comma behind it. */
 function leaveOut(node: ts.ObjectLiteralExpression, source: ts.SourceFile, add: (change: Change) => void): void {
   for (const property of node.properties) {
+    if (isProse(property, source)) continue;
     const comma = source.text.slice(property.getEnd()).match(/^\s*,/)?.[0].length ?? 0;
     add({ kind: "option", start: property.getStart(source), end: property.getEnd() + comma, text: "" });
   }

@@ -73,7 +73,7 @@ function read(path: string, root: string, packages: readonly string[]): Reach | 
 
 async function record(runner: Runner, copy: string, raw: string, tests: readonly string[]): Promise<Reach[]> {
   rmSync(raw, { recursive: true, force: true });
-  const ran = await runner.run(tests, []);
+  const ran = await runner.run({ files: tests, changed: [] });
   const reached = new Map(tests.map((test) => [test, new Map<string, Set<number>>([[test, new Set()]])]));
   for (const name of existsSync(raw) ? readdirSync(raw).filter((file) => file.endsWith(".json")) : []) {
     const of = JSON.parse(readFileSync(join(raw, name), "utf8")) as { test: string; scripts: Raw[] };

@@ -34,25 +34,34 @@ export function reaching(reaches: readonly Reach[], { file, line }: Pick<Mutant,
     .map(({ reach }) => reach);
 }
 
+/** What a mutant is put to. */
+export interface Putting {
+  readonly tests: readonly { readonly test: string; readonly ms: number }[];
+  /** Which tests of the files, by their names; all of them where it is left out. */
+  readonly titles?: string;
+  /** Files that change with the mutant. */
+  readonly also?: Readonly<Record<string, string>>;
+}
+
 /** Puts mutants to the tests, one at a time in the copy. */
 export class Bench {
   private readonly copy: string;
   private readonly runner: Runner;
-  private readonly reaches: readonly Reach[];
+  private readonly putting: (mutant: Mutant) => Putting;
   /** Milliseconds of the recorded runs of the files that a mutant is put to: the files that are nearest to it. */
   private readonly budget: number;
-  /** Files that vitest last read with a mutant in them. */
-  private restored: readonly string[] = [];
+  /** Files that vitest last read as they are not any more. */
+  private changed: readonly string[] = [];
 
-  constructor(copy: string, reaches: readonly Reach[], budget = 60_000) {
+  constructor(copy: string, putting: (mutant: Mutant) => Putting, budget = Infinity) {
     this.copy = copy;
     this.runner = new Runner(copy);
-    this.reaches = reaches;
+    this.putting = putting;
     this.budget = budget;
   }
 
   async put(mutant: Mutant): Promise<Outcome> {
-    const all = reaching(this.reaches, mutant);
+    const { tests: all, titles, also = {} } = this.putting(mutant);
     let spent = 0;
     const used = all.filter(({ ms }, index) => {
       spent += ms;
@@ -60,26 +69,35 @@ export class Bench {
     });
     const tests = all.map(({ test }) => test);
     if (all.length === 0) return { mutant, end: "not reached", tests, unused: 0 };
-    const path = join(this.copy, mutant.file);
-    const text = readFileSync(path, "utf8");
+    const text = readFileSync(join(this.copy, mutant.file), "utf8");
     if (text.split("\n")[mutant.line - 1] !== mutant.before)
       throw new Error(`${mutant.file} has changed since the checkout was copied.`);
-    writeFileSync(path, mutated(text, mutant));
+    const restore = this.write({ ...also, [mutant.file]: mutated(text, mutant) });
     try {
       const limit = START + PATIENCE * Math.max(...used.map(({ ms }) => ms));
-      const ran = await this.runner.run(
-        used.map(({ test }) => test),
-        [mutant.file, ...this.restored],
-        limit,
-      );
+      const files = used.map(({ test }) => test);
+      const ran = await this.runner.run({ files, changed: this.changed, titles }, limit);
       const unused = all.length - used.length;
       if (!ran) return { mutant, end: "timed out", tests, unused };
-      if (ran.failed === undefined) return { mutant, end: "survived", tests, unused };
-      return { mutant, end: "killed", by: ran.failed, tests, unused };
+      if (ran.failed !== undefined) return { mutant, end: "killed", by: ran.failed, tests, unused };
+      return { mutant, end: ran.count === 0 ? "not reached" : "survived", tests, unused };
     } finally {
-      writeFileSync(path, text);
-      this.restored = [mutant.file];
+      restore();
     }
+  }
+
+  /** Returns what undoes it. */
+  private write(files: Readonly<Record<string, string>>): () => void {
+    const before = Object.keys(files).map((file) => [
+      join(this.copy, file),
+      readFileSync(join(this.copy, file), "utf8"),
+    ]);
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(this.copy, file), text);
+    this.changed = [...Object.keys(files), ...this.changed];
+    return () => {
+      for (const [path, text] of before) writeFileSync(path!, text!);
+      this.changed = Object.keys(files);
+    };
   }
 
   /** Which of these test files fail without a mutant: they prove nothing. */
@@ -87,7 +105,7 @@ export class Bench {
     let rest = [...tests];
     const found: string[] = [];
     while (rest.length > 0) {
-      const ran = await this.runner.run(rest, this.restored);
+      const ran = await this.runner.run({ files: rest, changed: this.changed });
       const failed = rest.find((test) => ran?.failed?.startsWith(test));
       if (failed === undefined) break;
       found.push(failed);

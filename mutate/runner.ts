@@ -3,14 +3,22 @@ import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /** What a worker is asked for: the test files that there are, or a run of some after files of the sources have changed. */
-export type Order = "list" | { readonly files: readonly string[]; readonly changed: readonly string[] };
+export type Order = "list" | Run;
+
+interface Run {
+  readonly files: readonly string[];
+  readonly changed: readonly string[];
+  /** An expression: only the tests whose full names have it run. */
+  readonly titles?: string | undefined;
+}
+
 export type Answer =
   | "ready"
   /** A test file of the run is over. */
   | "alive"
   | { readonly files: readonly string[] }
-  /** The first test that failed, and the milliseconds of the files that did not. */
-  | { readonly failed: string | undefined; readonly passed: Readonly<Record<string, number>> };
+  /** The first test that failed, the milliseconds of the files that did not, and how many tests ran. */
+  | { readonly failed: string | undefined; readonly passed: Readonly<Record<string, number>>; readonly count: number };
 export type Ran = Extract<Answer, { readonly passed: unknown }>;
 
 /** Runs tests in a folder. A process that is asked again after a time-out is a new one. */
@@ -30,8 +38,8 @@ export class Runner {
   }
 
   /** Returns undefined after so many milliseconds in which no test file came to its end. */
-  async run(files: readonly string[], changed: readonly string[], limit?: number): Promise<Ran | undefined> {
-    return (await this.ask({ files, changed }, limit)) as Ran | undefined;
+  async run(run: Run, limit?: number): Promise<Ran | undefined> {
+    return (await this.ask(run, limit)) as Ran | undefined;
   }
 
   close(): void {

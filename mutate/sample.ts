@@ -8,7 +8,7 @@ import { equivalentOf, readEquivalents } from "./equivalents.js";
 import { type Mutant, mutantsOf } from "./mutants.js";
 import { type Reach, reachOf } from "./reach.js";
 import { describe } from "./report.js";
-import { Bench, type Outcome } from "./run.js";
+import { Bench, type Outcome, reaching } from "./run.js";
 import { typeCheck } from "./types.js";
 
 export interface Sampling {
@@ -33,12 +33,21 @@ export interface Ground {
 }
 
 /** Copies the checkout and reads what its tests reach. `packages` are those that are changed. */
-export async function prepare({ root, atOnce, tests, say }: Sampling, packages: readonly string[]): Promise<Ground> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "mutate-")));
-  const copies = Array.from({ length: atOnce }, (_, index) => join(folder, String(index)));
-  for (const copy of copies) copyCheckout(root, copy);
+export async function prepare(sampling: Sampling, packages: readonly string[]): Promise<Ground> {
+  const { root, tests, say } = sampling;
+  const folder = makeFolder();
+  const copies = copyInto(sampling, folder);
   const wanted = (test: string) => tests === undefined || isOf(test, [...tests, ...packages]);
   return { folder, copies, reaches: await reachOf(root, copies[0]!, packages, wanted, say) };
+}
+
+export const makeFolder = () => realpathSync(mkdtempSync(join(tmpdir(), "mutate-")));
+
+/** Copies of the checkout, as many as there are mutants side by side. */
+export function copyInto({ root, atOnce }: Sampling, folder: string): string[] {
+  const copies = Array.from({ length: atOnce }, (_, index) => join(folder, String(index)));
+  for (const copy of copies) copyCheckout(root, copy);
+  return copies;
 }
 
 const isOf = (test: string, packages: readonly string[]) =>
@@ -55,17 +64,27 @@ export async function sample(
   name: string,
   given?: readonly Mutant[],
 ): Promise<Outcome[]> {
-  const { root, say } = sampling;
-  const { tests } = sampling;
+  const { root, tests, budget } = sampling;
   const counted = reaches.filter(({ test }) => tests === undefined || isOf(test, [...tests, name]));
+  const putting = (mutant: Mutant) => ({ tests: reaching(counted, mutant) });
+  const benches = copies.map((copy) => new Bench(copy, putting, budget));
+  return putAll(sampling, benches, given?.values() ?? compiling(root, name, sampling));
+}
+
+/** Puts mutants to the tests, as many side by side as there are benches, which are closed then. */
+export async function putAll(
+  { root, say }: Sampling,
+  benches: readonly Bench[],
+  mutants: Iterable<Mutant>,
+): Promise<Outcome[]> {
   const equivalents = readEquivalents(root);
-  const drawn = given?.values() ?? compiling(root, name, sampling);
   const outcomes: Outcome[] = [];
-  const benches = copies.map((copy) => new Bench(copy, counted, sampling.budget));
+  const drawn = mutants[Symbol.iterator]();
   try {
     await Promise.all(
       benches.map(async (bench) => {
-        for (const mutant of drawn) {
+        for (let next = drawn.next(); !next.done; next = drawn.next()) {
+          const mutant = next.value;
           const equivalent = equivalentOf(equivalents, mutant);
           const outcome: Outcome = equivalent
             ? { mutant, end: "equivalent", by: equivalent.reason, tests: [], unused: 0 }

@@ -25,13 +25,15 @@ const every = await vitest.globTestSpecifications();
 
 process.on("message", (order: Order) => {
   if (order === "list") return reply({ files: every.map(({ moduleId }) => moduleId.slice(root.length + 1)) });
-  run(order).then(reply, (error: unknown) => reply({ failed: String(error), passed: {} }));
+  run(order).then(reply, (error: unknown) => reply({ failed: String(error), passed: {}, count: 0 }));
 });
 // Nothing of it outlives what started it.
 process.on("disconnect", () => process.kill(-process.pid, "SIGKILL"));
 reply("ready");
 
-async function run({ files, changed }: Exclude<Order, "list">): Promise<Answer> {
+async function run({ files, changed, titles }: Exclude<Order, "list">): Promise<Answer> {
+  if (titles === undefined) vitest.resetGlobalTestNamePattern();
+  else vitest.setGlobalTestNamePattern(new RegExp(titles));
   for (const file of changed) vitest.invalidateFile(join(root, file));
   const chosen = files.map((file) => every.find(({ moduleId }) => moduleId === join(root, file))!);
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(chosen);
@@ -45,7 +47,9 @@ async function run({ files, changed }: Exclude<Order, "list">): Promise<Answer> 
   }
   const [error] = unhandledErrors;
   const unhandled = error === undefined ? undefined : `an unhandled error: ${(error as Error).message}`;
-  return { failed: failed ? nameOf(failed) : unhandled, passed };
+  const tests = ran.flatMap(({ children }) => [...children.allTests()]);
+  const count = tests.filter((test) => test.result().state !== "skipped").length;
+  return { failed: failed ? nameOf(failed) : unhandled, passed, count };
 }
 
 function nameOf(module: TestModule): string {

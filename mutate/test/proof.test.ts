@@ -77,7 +77,7 @@ describe.runIf(process.env.PARLANCE_LONG)("the whole, on a small project", { tim
       symlinkSync(realpathSync(`node_modules/${name}`), join(root, "node_modules", name));
     execFileSync("git", ["init", "-q"], { cwd: root });
     ground = await prepare(sampling, ["one"]);
-    bench = new Bench(ground.copies[0]!, ground.reaches);
+    bench = new Bench(ground.copies[0]!, (mutant) => ({ tests: reaching(ground.reaches, mutant) }));
   }, 300_000);
   afterAll(() => {
     bench.close();
