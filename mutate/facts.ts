@@ -18,6 +18,9 @@ export interface NamedTest {
 
 const PROTOCOL_TESTS = "packages/protocols/test";
 
+/** Tests of programs that may not be installed: Chromium, Emacs, Python, curl. */
+export const mayBeSkipped = /^peers\/(?:peers|emacs)\.test\.ts#/;
+
 export function readFacts(root: string): Fact[] {
   const protocols = readdirSync(`${root}/schemas`).filter((name) => existsSync(`${root}/schemas/${name}/FACTS.md`));
   return protocols.flatMap((protocol) =>
@@ -58,9 +61,10 @@ export function split(root: string, folder: string, name: string): [file: string
   return [existsSync(`${root}/${near}`) ? near : path, words];
 }
 
-/** The tests that a fact names. A sample and a line of a transcript are tests of every protocol. */
+/** The tests that a fact names, without those that may be skipped. A sample and a line of a transcript are tests of every protocol. */
 export function testsOf(root: string, { protocol, tested }: Fact): NamedTest[] {
   return tested.flatMap((name) => {
+    if (mayBeSkipped.test(name)) return [];
     const [, sample] = /^sample (\d+)$/.exec(name) ?? [];
     if (sample !== undefined)
       return [

@@ -134,7 +134,7 @@ function isNameOrError(node: ts.Node): boolean {
 const isProse = (node: ts.Node, { fileName }: ts.SourceFile) =>
   fileName.endsWith(".json") &&
   ts.isPropertyAssignment(node) &&
-  /^"(?:\$schema|title|description|examples)"$/.test(node.name.getText());
+  /^"(?:\$schema|title|summary|description|examples)"$/.test(node.name.getText());
 
 /** An option left out, with the comma behind it. */
 function leaveOut(node: ts.ObjectLiteralExpression, source: ts.SourceFile, add: (change: Change) => void): void {

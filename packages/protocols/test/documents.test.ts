@@ -11,6 +11,7 @@ import { based } from "../src/based.js";
 import { emacsAgent } from "../src/emacs-agent.js";
 import { foldGateway } from "../src/fold-gateway.js";
 import { loco } from "../src/loco.js";
+import { free, gapsOf, listedGaps, TIME } from "./bounds.js";
 
 /**
  * Every JSON sample that the five protocol documents print, a line each, in the documents' order: the section, the schema
@@ -30,7 +31,8 @@ const contracts: readonly AnyContract[] = [agentsmithy, based, emacsAgent, foldG
 for (const contract of contracts) {
   const document = await load(path(`../../../schemas/${contract.name}`));
   const samples = lines(path(`documents/${contract.name}.jsonl`)).map((line) => JSON.parse(line) as Sample);
-  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const ajv = new Ajv2020({ strict: false, formats: { "date-time": TIME } });
+  const listed = listedGaps(contract.name);
   for (const schema of Object.values(document.schemas)) ajv.addSchema(schema);
   const shown = [...examples(document), ...carried(contract.name)].map(shortened);
 
@@ -49,20 +51,22 @@ for (const contract of contracts) {
           it(`${title} is written as it was read`, () =>
             expect(rewritten(contract, says, json)).resolves.toEqual(json));
       }
-      if (says !== undefined)
+      if (says !== undefined) {
+        const check = (other: Json) => ajv.getSchema(document.schemas[says]!.$id as string)!(other) as boolean;
         it(`${title} has nothing that may be of another type`, () => {
-          const check = ajv.getSchema(document.schemas[says]!.$id as string)!;
           const passing = retyped(json).filter(([place, other]) => !free.test(place) && check(other));
           expect(passing.map(([place]) => place)).toEqual([]);
         });
+        it(`${title} may leave out, empty and lower what is listed, and nothing else`, () => {
+          const possible = gapsOf(says, json, () => true);
+          expect(gapsOf(says, json, check).sort()).toEqual(possible.filter((gap) => listed.has(gap)).sort());
+        });
+      }
       it(`${title} stands in the schemas or in a transcript`, () =>
         expect(shown.some((other) => isDeepStrictEqual(other, shortened(json)))).toBe(true));
     }
   });
 }
-
-/** What the documents leave to tools, errors and clients to fill. */
-const free = /^\/(?:args|params|result|error\/details|updates\/terminal_output|context\/\d+)\//;
 
 /** Copies of a sample, in each of which one value is of another type, and the place of that value. */
 function retyped(json: Json, at = ""): [place: string, other: Json][] {

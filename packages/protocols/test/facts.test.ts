@@ -3,6 +3,7 @@ import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { mayBeSkipped, namesIn, rowsOf, split } from "../../../mutate/facts.js";
 
 /*
  * Each protocol's FACTS.md lists what its document says: the section, the fact in our words, the places that hold it, and
@@ -17,23 +18,6 @@ function text(path: string): string {
   if (!memo.has(path)) memo.set(path, readFileSync(root + path, "utf8"));
   return memo.get(path)!;
 }
-
-type Row = readonly string[];
-
-function rows(list: string): Row[] {
-  return list
-    .split("\n")
-    .filter((line) => line.startsWith("| ") && !line.startsWith("| section |"))
-    .map((line) =>
-      line
-        .split(/(?<!\\)\|/)
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
-}
-
-/** What stands in back quotes, each of which names a place. */
-const named = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!);
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
@@ -55,8 +39,7 @@ function leads(file: string, steps: readonly string[], value: unknown = JSON.par
 
 /** A place is a file with a JSON Pointer into it, or with words that stand in it. */
 function isHeld(protocol: string, name: string): boolean {
-  const [path, place = ""] = name.split("#") as [string, string?];
-  const file = there(`schemas/${protocol}/${path}`) ? `schemas/${protocol}/${path}` : path;
+  const [file, place] = split(root, `schemas/${protocol}`, name);
   if (place === "" || !there(file)) return false;
   if (place.startsWith("/") && file.endsWith(".json")) return leads(file, place.split("/").slice(1));
   const plain = (words: string) => words.replace(/[\s`*]+/g, " ");
@@ -83,9 +66,15 @@ function titles(file: string): string[] {
       words(node.initializer, true);
     ts.forEachChild(node, rows);
   };
+  /** A table may be a part of the rows of another one. */
+  const loops = (node: ts.Node): void => {
+    ts.forEachChild(node, loops);
+    if (!ts.isForOfStatement(node) || !ts.isIdentifier(node.expression)) return;
+    const names = node.initializer.getText().match(/\w+/g) ?? [];
+    if (names.some((name) => tables.has(name))) tables.add(node.expression.text);
+  };
   const source = ts.createSourceFile(file, text(file), ts.ScriptTarget.Latest, true);
-  visit(source);
-  rows(source);
+  for (const step of [visit, loops, rows]) step(source);
   return found;
 }
 
@@ -108,22 +97,40 @@ function lineOf(protocol: string, name: string): string | undefined {
 function isTested(protocol: string, name: string, held: string): boolean {
   const line = lineOf(protocol, name);
   if (line !== undefined) {
-    const fields = named(held).flatMap((place) => /^messages.*\/properties\/(\w+)$/.exec(place)?.[1] ?? []);
+    const fields = namesIn(held).flatMap((place) => /^messages.*\/properties\/(\w+)$/.exec(place)?.[1] ?? []);
     return fields.every((field) => line.replaceAll("\\", "").includes(`"${field}"`));
   }
-  const [path, title = ""] = name.split("#") as [string, string?];
-  const file = there(`packages/protocols/test/${path}`) ? `packages/protocols/test/${path}` : path;
+  const [file, title] = split(root, "packages/protocols/test", name);
   // A few words at least, or any file has them.
   if (title.length < 8 || !file.endsWith(".test.ts") || !there(file)) return false;
   if (!known.has(file)) known.set(file, titles(file));
   return known.get(file)!.some((found) => found.replaceAll("`", "").includes(title));
 }
 
-/** Tests of programs that may not be installed: Chromium, Emacs, Python, curl. */
-const mayBeSkipped = /^peers\/(?:peers|emacs)\.test\.ts#/;
+/** Whether a test runs everywhere and holds a conversation: a line of a transcript, or a sample that no side sends by itself, is not enough. */
+function isBehaviour(protocol: string, name: string): boolean {
+  const [, sample] = /^sample (\d+)$/.exec(name) ?? [];
+  if (sample === undefined) return name.includes(".test.ts#") && !mayBeSkipped.test(name);
+  const { says } = JSON.parse(lineOf(protocol, name) ?? "{}") as { says?: string };
+  const contract = JSON.parse(text(`schemas/${protocol}/contract.json`)) as Contract;
+  const sent = [
+    ...Object.values(contract.messages).map(({ schema }) => schema),
+    ...Object.values(contract.operations ?? {}).flatMap(({ body, answer }) => [body, answer.json]),
+  ];
+  return sent.some(
+    (file) => file && (JSON.parse(text(`schemas/${protocol}/${file}`)) as { title: string }).title === says,
+  );
+}
+
+interface Contract {
+  readonly messages: Readonly<Record<string, { readonly schema?: string }>>;
+  readonly operations?: Readonly<
+    Record<string, { readonly body?: string; readonly answer: { readonly json?: string } }>
+  >;
+}
 
 /** What is wrong with a list. */
-function faults(protocol: string, list: readonly Row[]): string[] {
+function faults(protocol: string, list: readonly string[][]): string[] {
   const seen = new Set<string>();
   return list.flatMap((cells) => {
     const [section = "", fact = "", held = "", tested = ""] = cells;
@@ -131,14 +138,14 @@ function faults(protocol: string, list: readonly Row[]): string[] {
     const problems = [
       ...(cells.length === 4 && section && fact ? [] : ["does not have its four cells"]),
       ...(seen.has(key) ? ["is there twice"] : []),
-      ...(named(held).length > 0 ? [] : ["has nothing that holds it"]),
-      ...(named(tested).length > 0 ? [] : ["has no test"]),
-      ...(named(tested).length > 0 && named(tested).every((name) => mayBeSkipped.test(name))
-        ? ["rests on tests that are skipped where a program is missing"]
+      ...(namesIn(held).length > 0 ? [] : ["has nothing that holds it"]),
+      ...(namesIn(tested).length > 0 ? [] : ["has no test"]),
+      ...(namesIn(tested).length > 0 && !namesIn(tested).some((name) => isBehaviour(protocol, name))
+        ? ["has no test that always runs and holds a conversation"]
         : []),
       ...(/not followed/i.test(fact) && !/`README\.md#/.test(held) ? ["is not followed, and no README says so"] : []),
-      ...named(held).flatMap((name) => (isHeld(protocol, name) ? [] : [`is not held by ${name}`])),
-      ...named(tested).flatMap((name) => (isTested(protocol, name, held) ? [] : [`has no test ${name}`])),
+      ...namesIn(held).flatMap((name) => (isHeld(protocol, name) ? [] : [`is not held by ${name}`])),
+      ...namesIn(tested).flatMap((name) => (isTested(protocol, name, held) ? [] : [`has no test ${name}`])),
     ];
     seen.add(key);
     return problems.map((problem) => `${key} ${problem}`);
@@ -152,15 +159,22 @@ it("each document has a list of its facts", () => {
 });
 
 describe.each(protocols)("The facts of the %s document", (protocol) => {
-  const list = rows(text(`schemas/${protocol}/FACTS.md`));
+  const list = rowsOf(text(`schemas/${protocol}/FACTS.md`));
 
   it("each have a section, a sentence, a place that holds them and a test", () => {
     expect(faults(protocol, list)).toEqual([]);
   });
 
+  const samples = text(`packages/protocols/test/documents/${protocol}.jsonl`).trimEnd().split("\n");
+
+  it("have the section of every sample, by the document's own heading", () => {
+    const sections = new Set(list.map(([section]) => section));
+    const headings = samples.map((line) => (JSON.parse(line) as { at: string }).at);
+    expect(headings.filter((heading) => !sections.has(heading))).toEqual([]);
+  });
+
   it("have every sample of the document", () => {
-    const cited = new Set(list.flatMap(([, , , tested = ""]) => named(tested)));
-    const samples = text(`packages/protocols/test/documents/${protocol}.jsonl`).trimEnd().split("\n");
+    const cited = new Set(list.flatMap(([, , , tested = ""]) => namesIn(tested)));
     expect(samples.map((_, index) => `sample ${index + 1}`).filter((name) => !cited.has(name))).toEqual([]);
   });
 });
@@ -182,12 +196,12 @@ it.each([
   ],
   ["is not held by README.md#nobody says this", "| A | b | `README.md#nobody says this` | `sample 2` |"],
   ["is not followed, and no README says so", `| A | Not followed: b | ${place} | \`sample 2\` |`],
-  [
-    "rests on tests that are skipped where a program is missing",
-    `| A | b | ${place} | \`peers/peers.test.ts#the Python loop hears every event\` |`,
-  ],
+  ...["peers/peers.test.ts#the Python loop hears every event", "complete-flow.jsonl 2", "sample 10"].map((tested) => [
+    "has no test that always runs and holds a conversation",
+    `| A | b | ${place} | \`${tested}\` |`,
+  ]),
   ["does not have its four cells", `| A | b | ${place} |`],
   ["is there twice", `| A | b | ${place} | \`sample 2\` |\n| A | b | ${place} | \`sample 2\` |`],
 ])("a fact that %s is found", (problem, planted) => {
-  expect(faults("fold-gateway", rows(planted))).toContain(`A: ${/Not followed: b/.exec(planted) ?? "b"} ${problem}`);
+  expect(faults("fold-gateway", rowsOf(planted))).toContain(`A: ${/Not followed: b/.exec(planted) ?? "b"} ${problem}`);
 });
