@@ -98,6 +98,12 @@ describe.each(lists.map((list) => [list[0].name, list] as const))(
       expect([...answered, ...channels.map(({ path }) => `GET ${path} 101`)]).toEqual(lines(endpoints));
     });
 
+    it("has the document's endpoints below its base URL, where that has a path of its own", () => {
+      const base = contract === emacsAgent ? "/api" : undefined;
+      for (const { path, alsoAt = [] } of operations)
+        expect(alsoAt).toEqual(base === undefined ? [] : [path.slice(base.length)]);
+    });
+
     it("has the document's messages, and each side sends its own", () => {
       const streams = operations.flatMap(({ answer }) => (answer.stream ? [{ server: answer.stream.messages }] : []));
       const told = [...streams, ...channels].flatMap((carrier) =>
