@@ -80,10 +80,12 @@ function unsections([head, ...rest]: Section[]): unknown {
   for (const { depth, title, timestamp, text, fields, blocks, line } of rest) {
     if (depth === 2) continue;
     if (isMessage(title)) messages.push({ role: roles[title], content: text, timestamp });
-    else if (title.startsWith(file)) file_changes.push({ path: title.slice(file.length), timestamp, ...fields });
+    else if (title.startsWith(file)) file_changes.push({ path: title.slice(file.length), ...fields, timestamp });
     else if (title.startsWith(toolCall)) {
-      const params = json(blocks?.params ?? "", line);
-      tool_calls.push({ tool: title.slice(toolCall.length), timestamp, ...fields, ...blocks, params });
+      const { params = "", ...shown } = blocks ?? {};
+      const { tool_call_id, ...state } = fields ?? {};
+      const tool = title.slice(toolCall.length);
+      tool_calls.push({ tool_call_id, tool, params: json(params, line), ...state, ...shown, timestamp });
     } else throw new TranscriptError(`"${title}" is not a message, a tool call or a file`, line);
   }
   return { ...head?.fields, messages, tool_calls, file_changes };

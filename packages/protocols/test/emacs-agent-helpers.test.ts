@@ -180,7 +180,10 @@ function sample(next: () => number): Transcript {
 }
 
 describe.each<TranscriptFormat>(["json", "markdown", "org"])("A transcript as %s", (format) => {
-  it("reads back as it was", () => expect(parseTranscript(formatTranscript(example, format), format)).toEqual(example));
+  it("reads back as it was, to the order of its fields", () => {
+    const read = parseTranscript(formatTranscript(example, format), format);
+    expect(JSON.stringify(read, null, 2)).toBe(JSON.stringify(example, null, 2));
+  });
 
   const seed = 20251114;
   it(`reads back whatever is written in it (400 transcripts, seed ${seed})`, () => {
