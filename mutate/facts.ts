@@ -19,7 +19,7 @@ export interface NamedTest {
 const PROTOCOL_TESTS = "packages/protocols/test";
 
 /** Tests of programs that may not be installed: Chromium, Emacs, Python, curl. */
-export const mayBeSkipped = /^peers\/(?:peers|emacs)\.test\.ts#/;
+const mayBeSkipped = /^peers\/(?:peers|emacs)\.test\.ts#/;
 
 export function readFacts(root: string): Fact[] {
   const protocols = readdirSync(`${root}/schemas`).filter((name) => existsSync(`${root}/schemas/${name}/FACTS.md`));

@@ -6,7 +6,6 @@ import {
   readOnlyTools,
   requiresApproval,
   type ToolTable,
-  ToonError,
   writeTools,
 } from "../helpers/emacs-agent.js";
 import {
@@ -90,13 +89,29 @@ describe("A TOON table", () => {
     expect(() => parseTools(text)).toThrow(expect.objectContaining({ name: "ToonError", line }));
   });
 
-  it.each<[string, ToolTable["tools"][number]]>([
-    ["a description of two lines", { name: "x", description: "a\nb", parameters: {} }],
-    ["a name with space at its end", { name: "x ", description: "", parameters: {} }],
-    ["no name", { name: "", description: "a", parameters: {} }],
-    ["a parameter with a space", { name: "x", description: "", parameters: { "a b": string } }],
-    ["a type with a colon", { name: "x", description: "", parameters: { a: { type: "a:b" } } }],
-  ])("cannot hold %s", (_, tool) => expect(() => formatTools({ tools: [tool] })).toThrow(ToonError));
+  it.each<[string, ToolTable["tools"][number], words: RegExp]>([
+    [
+      "a description of two lines",
+      { name: "x", description: "a\nb", parameters: {} },
+      /^the description of tool x has/,
+    ],
+    ["a name with space at its end", { name: "x ", description: "", parameters: {} }, /^the name of a tool has/],
+    ["no name", { name: "", description: "a", parameters: {} }, /^a tool has no name$/],
+    [
+      "a parameter with a space",
+      { name: "x", description: "", parameters: { "a b": string } },
+      /^"a b", of .* tool x,/,
+    ],
+    [
+      "a type with a colon",
+      { name: "x", description: "", parameters: { a: { type: "a:b" } } },
+      /^"a:b", of .* tool x,/,
+    ],
+  ])("cannot hold %s", (_, tool, message) => {
+    expect(() => formatTools({ tools: [tool] })).toThrow(
+      expect.objectContaining({ name: "ToonError", message: expect.stringMatching(message) }),
+    );
+  });
 });
 
 const example = JSON.parse(

@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { mayBeSkipped, namesIn, rowsOf, split } from "../../../mutate/facts.js";
+import { namesIn, rowsOf, split } from "../../../mutate/facts.js";
 
 /*
  * Each protocol's FACTS.md lists what its document says: the section, the fact in our words, the places that hold it, and
@@ -55,39 +55,64 @@ function isDeviation(protocol: string, name: string): boolean {
 
 const plain = (words: string) => words.replace(/[\s`*]+/g, " ");
 
+interface Titles {
+  readonly all: string[];
+  /** Of the tests that run whatever is installed. */
+  readonly always: string[];
+}
+
 /** The titles of a file's tests, and the words of the tables that they are made of, as they are written there. */
-function titles(file: string): string[] {
-  const found: string[] = [];
-  const tables = new Set<string>();
-  const words = (node: ts.Node, within: boolean): void => {
-    if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) found.push(node.text);
-    else if (ts.isTemplateExpression(node)) found.push(node.getText());
-    else if (ts.isIdentifier(node)) tables.add(node.text);
-    else if (within && !ts.isFunctionLike(node)) ts.forEachChild(node, (child) => words(child, within));
+function titlesIn(file: string): Titles {
+  const found: Titles = { all: [], always: [] };
+  /** The tables, and whether a test that always runs is made of them. */
+  const tables = new Map<string, boolean>();
+  const words = (node: ts.Node, within: boolean, always: boolean): void => {
+    const add = (text: string) => {
+      found.all.push(text);
+      if (always) found.always.push(text);
+    };
+    if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) add(node.text);
+    else if (ts.isTemplateExpression(node)) add(node.getText());
+    else if (ts.isIdentifier(node)) tables.set(node.text, always || tables.get(node.text) === true);
+    else if (within && !ts.isFunctionLike(node)) ts.forEachChild(node, (child) => words(child, within, always));
   };
-  const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && /^(?:it|test|describe|needs|inChromium)\b/.test(node.expression.getText()))
-      for (const part of node.arguments) words(part, /\.each$/.test(node.expression.getText()));
-    ts.forEachChild(node, visit);
-  };
-  const rows = (node: ts.Node): void => {
-    if (ts.isVariableDeclaration(node) && node.initializer && tables.has(node.name.getText()))
-      words(node.initializer, true);
-    ts.forEachChild(node, rows);
+  const visit = (node: ts.Node, always: boolean): void => {
+    const callee = ts.isCallExpression(node) ? node.expression.getText() : "";
+    const runs = always && !/skipIf|runIf|^needs|^inChromium/.test(callee);
+    if (ts.isCallExpression(node) && /^(?:it|test|describe|needs|inChromium)\b/.test(callee))
+      for (const part of node.arguments) words(part, /\.each$/.test(callee), runs);
+    ts.forEachChild(node, (child) => visit(child, runs));
   };
   /** A table may be a part of the rows of another one. */
   const loops = (node: ts.Node): void => {
     ts.forEachChild(node, loops);
     if (!ts.isForOfStatement(node) || !ts.isIdentifier(node.expression)) return;
     const names = node.initializer.getText().match(/\w+/g) ?? [];
-    if (names.some((name) => tables.has(name))) tables.add(node.expression.text);
+    for (const name of names) if (tables.has(name)) tables.set(node.expression.text, tables.get(name)!);
+  };
+  const rows = (node: ts.Node): void => {
+    const always = ts.isVariableDeclaration(node) ? tables.get(node.name.getText()) : undefined;
+    if (always !== undefined && ts.isVariableDeclaration(node) && node.initializer)
+      words(node.initializer, true, always);
+    ts.forEachChild(node, rows);
   };
   const source = ts.createSourceFile(file, text(file), ts.ScriptTarget.Latest, true);
-  for (const step of [visit, loops, rows]) step(source);
+  visit(source, true);
+  loops(source);
+  rows(source);
   return found;
 }
 
-const known = new Map<string, string[]>();
+const known = new Map<string, Titles>();
+
+function titlesOf(file: string): Titles {
+  if (!known.has(file)) known.set(file, titlesIn(file));
+  return known.get(file)!;
+}
+
+/** Whether a title in the list has those words. */
+const hasWords = (titles: readonly string[], words: string) =>
+  titles.some((title) => title.replaceAll("`", "").includes(words));
 
 /** The JSON of a line that is a test of its own, or undefined. */
 function lineOf(protocol: string, name: string): string | undefined {
@@ -112,14 +137,16 @@ function isTested(protocol: string, name: string, held: string): boolean {
   const [file, title] = split(root, "packages/protocols/test", name);
   // A few words at least, or any file has them.
   if (title.length < 8 || !file.endsWith(".test.ts") || !there(file)) return false;
-  if (!known.has(file)) known.set(file, titles(file));
-  return known.get(file)!.some((found) => found.replaceAll("`", "").includes(title));
+  return hasWords(titlesOf(file).all, title);
 }
 
 /** Whether a test runs everywhere and holds a conversation: a line of a transcript, or a sample that no side sends by itself, is not enough. */
 function isBehaviour(protocol: string, name: string): boolean {
   const [, sample] = /^sample (\d+)$/.exec(name) ?? [];
-  if (sample === undefined) return name.includes(".test.ts#") && !mayBeSkipped.test(name);
+  if (sample === undefined) {
+    const [file, title] = split(root, "packages/protocols/test", name);
+    return file.endsWith(".test.ts") && there(file) && hasWords(titlesOf(file).always, title);
+  }
   const { says } = JSON.parse(lineOf(protocol, name) ?? "{}") as { says?: string };
   const contract = JSON.parse(text(`schemas/${protocol}/contract.json`)) as Contract;
   const sent = [

@@ -119,6 +119,8 @@ describe.each(lists.map((list) => [list[0].name, list] as const))(
       for (const code of codes.split(" ")) {
         expect(contract.fault.codes).toHaveProperty(code);
         expect(contract.fault.codes![code]).not.toHaveProperty("generic");
+        // A retrieval or a model may be tried again.
+        expect(contract.fault.codes![code]!.recoverable === true).toBe(/^(?:RETRIEVAL_FAILED|MODEL_ERROR)$/.test(code));
       }
     });
   },

@@ -95,9 +95,11 @@ function* seededSplits(bytes: Uint8Array): Generator<readonly Uint8Array[]> {
 
 describe("The SSE encoder", () => {
   it.each(["\r", "\n", "\0", "a\nb", "\r\n", "data: x\n\n"])("refuses %j in a name, an id and a comment", (text) => {
-    expect(() => encode({ event: text, data: "" })).toThrow(TypeError);
-    expect(() => encode({ id: text, data: "" })).toThrow(TypeError);
-    expect(() => encodeComment(text)).toThrow(TypeError);
+    const refusal = (what: string) =>
+      new TypeError(`an SSE ${what} may not hold CR, LF or NUL: ${JSON.stringify(text)}`);
+    expect(() => encode({ event: text, data: "" })).toThrow(refusal("event name"));
+    expect(() => encode({ id: text, data: "" })).toThrow(refusal("id"));
+    expect(() => encodeComment(text)).toThrow(refusal("comment"));
   });
 
   it("writes these bytes", () => {
