@@ -1,6 +1,6 @@
-import { stand } from "./match/exact.js";
 import { climb } from "./match/ladder.js";
 import { endingAt, evenEndings, hasReturns } from "./match/rewrite.js";
+import { stand } from "./match/stand.js";
 import { lineStarts } from "./match/target.js";
 import { needOptions, needPatch, needText } from "./need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";

@@ -212,7 +212,7 @@ describe("*** End of File", () => {
   test("is the place of lines that are inserted without context", () => {
     expect(applyBegin("@@\n+z\n*** End of File\n", text)).toMatchObject({ ok: true, text: `${text}z\n` });
     expect(applyBegin("@@\n+z\n*** End of File\n", "x")).toMatchObject({ ok: true, text: "x\nz" });
-    expect(applyBegin("@@\n+z\n", text)).toMatchObject({ ok: false });
+    expect(applyBegin("@@\n+z\n", text)).toMatchObject({ ok: true, text: `${text}z\n` });
   });
 });
 

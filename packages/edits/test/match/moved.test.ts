@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createPatch } from "../../src/diff/create.js";
-import { standMoved } from "../../src/match/exact.js";
 import { climb } from "../../src/match/ladder.js";
+import { standMoved } from "../../src/match/stand.js";
 import type { Hunk } from "../../src/patch.js";
 import { spliceText } from "../../src/splice.js";
 import { type Random, random } from "../random.js";

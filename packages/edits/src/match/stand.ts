@@ -4,7 +4,7 @@ import type { ApplyResult, Rung } from "../result.js";
 import { hintOf, takeApart } from "../sides.js";
 import { type Splice, spliceText } from "../splice.js";
 import { hasAddress, readAddress } from "./address.js";
-import { isNear } from "./settle.js";
+import { isNear, namedRows } from "./settle.js";
 import { type Effort, lastUpTo, lineStarts, readTarget, startEffort } from "./target.js";
 
 /**
@@ -59,11 +59,10 @@ const LINE_FEED = 10;
 const PLUS = 43;
 const MINUS = 45;
 
-/** Limits on searches of the whole text for moved hunks, and on the places that one search examines. */
-const SEARCHES = 16;
-const LOOKS = 1000;
+/** The most occurrences of a line that a search looks at. */
+const MAX_LOOKS = 1000;
 /** The most characters of a line to search for: at worst the engine's search takes time for each of them. */
-const SOUGHT = 200;
+const MAX_SOUGHT_LENGTH = 200;
 
 /** Byte-for-byte places of hunks: the line of each in the text, counted from 0, and its splices. */
 export interface Standing {
@@ -71,94 +70,75 @@ export interface Standing {
   readonly splices: readonly Splice[];
 }
 
-/** Places hunks that all stand exactly at their numbers; else null. One pass, without splitting the text. */
+/** Places hunks that are all exactly at their numbers; else null. One pass, without splitting the text. */
 function standInPlace(hunks: readonly Hunk[], text: string): Standing | null {
-  const rows: number[] = [];
-  const splices: Splice[] = [];
   let row = 0;
   let at = 0;
-  for (const [i, hunk] of hunks.entries()) {
-    if (endsText(hunks[i - 1])) return null;
-    const hint = hintOf(hunk) ?? -1;
-    for (; row < hint; row++) {
-      at = text.indexOf("\n", at) + 1;
-      if (at === 0) return null;
-    }
-    const end = row === hint ? matchOld(hunk, text, at) : -1;
-    if (end < 0 || !isFramed(hunk, text, at, end) || !write(hunk, text, at, splices)) return null;
+  const offsetOf = (wanted: number) => {
+    for (; row < wanted && at >= 0; row++) at = text.indexOf("\n", at) + 1 || -1;
+    return row === wanted ? at : -1;
+  };
+  return standAt(hunks, text, 0, offsetOf, (hunk, _, start, end) => isFramed(hunk, text, start, end));
+}
+
+/**
+ * Places hunks that are all exactly as many lines behind or before their numbers as the first, which is nowhere else; null where
+ * that is not beyond doubt. So `settle` would place them too: this is how to know without looking at every line.
+ */
+export function standMoved(hunks: readonly Hunk[], text: string): Standing | null {
+  const [first] = hunks;
+  const hint = first && hintOf(first);
+  const starts = lineStarts(text);
+  const effort = startEffort(starts.length);
+  const found = hint == null ? -1 : findOnly(first!, text, effort);
+  if (found < 0) return null;
+  const drift = lastUpTo(starts, found) - hint!;
+  const sides = takeApart(first!);
+  const isApplied = namedRows(sides, [0, drift]).new.some((row) => isNewAt(first!, text, starts[row], effort));
+  if (drift === 0 || isApplied || isNear(sides, { text, starts }, hint!, hint! + drift)) return null;
+  const moved = standAt(
+    hunks,
+    text,
+    drift,
+    (row) => starts[row] ?? -1,
+    (hunk, row) => {
+      const isElsewhere = matchOld(hunk, text, starts[row - drift] ?? -1, effort) >= 0;
+      return !isElsewhere && !mayBeApplied(hunk, text, row, starts, effort) && effort.left >= 0;
+    },
+  );
+  // Hunks that meet may both insert there.
+  return moved?.splices.some(({ from }, i) => from === moved.splices[i - 1]?.to) ? null : moved;
+}
+
+/** Places each hunk exactly so many lines behind its number, in order and apart; null where one does not fit. */
+function standAt(
+  hunks: readonly Hunk[],
+  text: string,
+  drift: number,
+  offsetOf: (row: number) => number,
+  isSure: (hunk: Hunk, row: number, at: number, end: number) => boolean,
+): Standing | null {
+  const rows: number[] = [];
+  const splices: Splice[] = [];
+  let furthest = 0;
+  for (const hunk of hunks) {
+    const hint = hintOf(hunk);
+    if (hint === null) return null;
+    const row = hint + drift;
+    const at = offsetOf(row);
+    const end = at < furthest ? -1 : matchOld(hunk, text, at);
+    if (end < 0 || !isSure(hunk, row, at, end)) return null;
+    if (!write(hunk, text, at, splices)) return null;
     rows.push(row);
-    at = end;
-    for (const line of hunk.lines) if (line.charCodeAt(0) !== PLUS) row++;
+    // Nothing follows a hunk that ends the text.
+    furthest = hunk.newNoNewline ? Infinity : end;
   }
   return { rows, splices };
 }
 
-/**
- * Hunks that all stand exactly somewhere, in order and apart, some of them moved; null where that is not beyond doubt. One
- * that moved is nowhere else, or stands as far from its line as the hunk before it; and it is not also where its own number or
- * the distance of another hunk says. So `settle` would put it there too: this is how to know without looking at every line.
- */
-export function standMoved(hunks: readonly Hunk[], text: string): Standing | null {
-  const starts = lineStarts(text);
-  const rows: number[] = [];
-  const splices: Splice[] = [];
-  const searched = new Set<Hunk>();
-  const drifts = new Set([0]);
-  const effort = startEffort(starts.length);
-  let drift = 0;
-  let furthest = 0;
-  for (const [i, hunk] of hunks.entries()) {
-    if (endsText(hunks[i - 1])) return null;
-    const hint = hintOf(hunk);
-    let row = hint === null ? -1 : hint + drift;
-    let at = starts[row] ?? -1;
-    let end = at < 0 ? -1 : matchOld(hunk, text, at, effort);
-    if (end < 0) {
-      at = searched.size < SEARCHES ? findOnly(hunk, text, effort) : -1;
-      if (at < 0) return null;
-      end = matchOld(hunk, text, at, effort);
-      row = lastUpTo(starts, at);
-      searched.add(hunk);
-      if (hint !== null) {
-        drift = row - hint;
-        drifts.add(drift);
-      }
-    }
-    // One that stands as far from its number as the hunk before it has not been applied there.
-    if (searched.has(hunk) && standsNew(hunk, text, starts, drifts, effort)) return null;
-    if (at < furthest || (end === at && row !== hint)) return null;
-    // Among hunks that moved, the end of the text is no proof that a number is right.
-    if (!(row === hint && isFramed(hunk, text, at, -1)) && mayBeApplied(hunk, text, row, starts, effort)) return null;
-    const count = splices.length;
-    if (!write(hunk, text, at, splices) || (count > 0 && splices[count]?.from === splices[count - 1]!.to)) return null;
-    rows.push(row);
-    furthest = end;
-  }
-  for (const [i, hunk] of hunks.entries()) {
-    const hint = hintOf(hunk);
-    if (hint === null) continue;
-    const sides = searched.has(hunk) ? takeApart(hunk) : null;
-    for (const drift of drifts) {
-      const named = hint + drift;
-      const at = starts[named];
-      if (at === undefined || named === rows[i]) continue;
-      if (sides) effort.left -= hunk.lines.length;
-      if (sides ? isNear(sides, { text, starts }, named, rows[i]!) : matchOld(hunk, text, at, effort) >= 0) return null;
-    }
-  }
-  return effort.left < 0 ? null : { rows, splices };
-}
-
-/** Whether the new lines stand where the numbers point, so that the old ones elsewhere may be others. */
-function standsNew(hunk: Hunk, text: string, starts: readonly number[], drifts: Set<number>, effort: Effort): boolean {
-  // A header that says line 0 means the first.
-  const named = [hintOf(hunk) ?? -1, Math.max(0, (hunk.newStart ?? 0) - 1)];
-  for (const row of named)
-    for (const drift of drifts) {
-      const at = starts[row + drift];
-      if (at !== undefined && matchSide(hunk.lines, MINUS, text, at, effort) >= 0) return true;
-    }
-  return false;
+/** Whether the new lines are at an offset, so that the old ones elsewhere may be others. */
+function isNewAt(hunk: Hunk, text: string, at: number | undefined, effort: Effort): boolean {
+  return at !== undefined && matchSide(hunk.lines, MINUS, text, at, effort) >= 0;
 }
 
 /** Offset behind the hunk's old side, if that stands at this offset; else -1. */
@@ -191,11 +171,11 @@ function isFramed({ lines }: Hunk, text: string, at: number, end: number): boole
 }
 
 /** Do the new lines stand around this place, with the old ones as a part of them? A longer old side proves that they do not. */
-function mayBeApplied({ lines }: Hunk, text: string, row: number, starts: readonly number[], effort: Effort): boolean {
-  const count = countLines(lines);
-  if (count.old === 0) return false;
+function mayBeApplied(hunk: Hunk, text: string, row: number, starts: readonly number[], effort: Effort): boolean {
+  const count = countLines(hunk.lines);
+  if (count.old === 0) return true;
   for (let at = row - (count.new - count.old); at <= row && count.new > count.old; at++)
-    if (at >= 0 && matchSide(lines, MINUS, text, starts[at]!, effort) >= 0) return true;
+    if (isNewAt(hunk, text, starts[at], effort)) return true;
   return false;
 }
 
@@ -209,11 +189,11 @@ function findOnly(hunk: Hunk, text: string, effort: Effort): number {
     if (line.length > longest.length) [longest, before] = [line, length];
     length += line.length;
   }
-  const sought = longest.slice(1, SOUGHT);
+  const sought = longest.slice(1, MAX_SOUGHT_LENGTH);
   let only = -1;
   let looks = 0;
   for (let found = text.indexOf(sought); found >= 0; found = text.indexOf(sought, found + 1)) {
-    if (++looks > LOOKS) return -1;
+    if (++looks > MAX_LOOKS) return -1;
     const at = found - before;
     if (at < 0 || (at > 0 && text.charCodeAt(at - 1) !== LINE_FEED)) continue;
     const end = matchSide(hunk.lines, PLUS, text, at, effort);
@@ -253,11 +233,6 @@ function write({ lines, oldNoNewline, newNoNewline }: Hunk, text: string, start:
   if (insert !== "" && from === text.length && from > 0 && text.charCodeAt(from - 1) !== LINE_FEED) return false;
   if (to > from || insert !== "") splices.push({ from, to, insert });
   return true;
-}
-
-/** Whether nothing can follow the hunk. */
-function endsText(hunk: Hunk | undefined): boolean {
-  return hunk?.newNoNewline === true;
 }
 
 function isContext(line: string | undefined): boolean {
