@@ -3,9 +3,9 @@ import { splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
 import { type CallDiff, findDiff } from "../read/arguments.js";
 import { create, refuseDots } from "../read/change.js";
+import { parseEdits } from "../read/edits.js";
 import { attempt, Unreadable } from "../read/message.js";
-import { parseEdits } from "../read/read.js";
-import { type Call, parseJson, readCall, readCalls } from "../read/str-replace.js";
+import { type Call, parseJson, readCalls, readChange } from "../read/str-replace.js";
 import { type PlanConflict, Refused, toConflict } from "./conflict.js";
 import { quote, stripRoot } from "./names.js";
 import { claimName, look, type Stage } from "./stage.js";
@@ -52,7 +52,7 @@ async function readOne(stage: Stage, call: Call, given: string): Promise<CallRea
   const read = attempt((repairs) =>
     state !== null && call.replaces
       ? [replaceFile(path, call.text!)]
-      : readCall({ ...call, path }, state === null ? {} : { text: state.text }, repairs),
+      : readChange({ ...call, path }, state === null ? {} : { text: state.text }, repairs),
   );
   return read instanceof Unreadable
     ? refuse(path, `${quote(path)}: ${read.message}`)

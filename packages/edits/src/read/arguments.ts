@@ -4,9 +4,7 @@ import { unifiedDiffs } from "../unified/block.js";
 import { beginPatch } from "./begin-patch.js";
 import { JsonStrings } from "./json-strings.js";
 import { unreadable } from "./message.js";
-import { parseWith } from "./parse-with.js";
-import type { EditEvent, EditReader } from "./reader.js";
-import { scanEdits } from "./scanner.js";
+import { type EditEvent, type EditReader, parseWith, scanEdits } from "./reader.js";
 import { searchReplace } from "./search-replace.js";
 import { parseJson, parseStrReplace } from "./str-replace.js";
 

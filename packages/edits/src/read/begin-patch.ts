@@ -4,10 +4,10 @@ import { quote, type Reading, type Repair } from "../reading.js";
 import { parseHunkHeader } from "../unified/hunk-header.js";
 import { create, modify, newText, refuseDots, remake, remove } from "./change.js";
 import { closesFence, type Fence } from "./fence.js";
-import type { Format, Written } from "./format.js";
+import type { BlockText, Format } from "./format.js";
 import { lost, refuse, repair } from "./message.js";
-import { parseWith } from "./parse-with.js";
 import type { ReadOptions } from "./reader.js";
+import { parseWith } from "./reader.js";
 import { type Writing, wordless, writeFiles } from "./write.js";
 
 const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;
@@ -27,14 +27,27 @@ export const beginPatch: Format = {
     LOST.test(line) ? lost(written, "write *** Begin Patch above all files and *** End Patch below them") : null,
   open({ line, fence }) {
     if (!BEGIN.test(line)) return null;
+    let kind = "";
+    let hasBody = false;
     return {
       path: null,
-      take(line, opening) {
-        if (opening) return "more";
+      take(line, isOpening) {
+        if (isOpening) return "more";
         // Content is prefixed, so an unindented fence is the one around the patch.
         if ((line[0] === "*" && BEGIN.test(line)) || (fence !== null && closesFence(line, fence, 0))) return "past";
         this.path = FILE.exec((this.path === null ? line.trimStart() : line).trimEnd())?.[2] ?? this.path;
         return END.test(line) ? "last" : "more";
+      },
+      show(line, row) {
+        const header = hasBody ? line : line.trimStart();
+        kind = FILE.exec(header)?.[1] ?? kind;
+        if (row <= 0 || /^(?:\*\*\* |@@)/.test(header)) {
+          hasBody = header.startsWith("@@");
+          return null;
+        }
+        hasBody = true;
+        if (kind === "Add") return line.replace(/^\+/, "");
+        return line[0] === "-" ? null : line.replace(/^[+ ]/, "");
       },
       read: (written) => readSections(written, fence).flatMap((section) => readSection(section, written.repairs)),
     };
@@ -58,7 +71,7 @@ interface Body extends Hunk {
   anchors?: string[];
 }
 
-function readSections({ lines, start, end, repairs }: Written, fence: Fence | null): Section[] {
+function readSections({ lines, start, end, repairs }: BlockText, fence: Fence | null): Section[] {
   const last = lines.length - 1;
   // With a blank before it the line might be context, unless nothing follows it.
   const ended = END.test(end === "closed" ? lines[last]! : lines[last]!.trimStart());

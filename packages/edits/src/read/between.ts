@@ -1,88 +1,133 @@
-import type { Fence } from "./fence.js";
-import type { Block, Format, FormatName } from "./format.js";
-import { followPaths } from "./lead.js";
+import { isSamePath, listPaths, mayNameFile, plainPath } from "../mentions.js";
+import { closesFence, type Fence, openFence } from "./fence.js";
+import type { EditBlock, Format, FormatName } from "./format.js";
 import { Unreadable } from "./message.js";
-import { chomp } from "./open-block.js";
+import { parseLead, parsePathLine } from "./path-line.js";
 
 /** The most characters of a line of text that are examined. */
-const LINE_LIMIT = 1 << 13;
+const MAX_EXAMINED = 1 << 13;
 
 /**
- * Examines the text between blocks: a line of it may lead up to an edit, or be one that was not read. The first such line
- * behind a block is reported, with its number.
+ * Examines the text between blocks: it may name the file of the next block, or hold an edit that was not read. The first
+ * such line behind a block is reported, with its number.
  */
-export function watchText(
-  formats: readonly Format[],
-  report: (line: number, format: FormatName, error: Unreadable) => void,
-) {
-  const paths = followPaths();
-  /** The line of text at hand, as far as it is examined, and the number of lines that were emitted. */
-  let written = "";
-  let emitted = 0;
-  /** The block before the text at hand, and its format. */
-  let last: Block | null = null;
-  let format: FormatName | null = null;
-  let reported = false;
+export class Between {
+  readonly #formats: readonly Format[];
+  readonly #report: (line: number, format: FormatName, error: Unreadable) => void;
+  /**
+   * The file of a block that names none: that of the block before it, unless the text between them names another. A line that
+   * leads up to an edit of one file names the next one; any other line that names a file leaves a doubt.
+   */
+  path: string | null = null;
+  isDoubtful = false;
+  /** The format of the block before. */
+  format: FormatName | null = null;
+  #last: EditBlock | null = null;
+  /** A block with a path was read: before it there is nothing that could be carried over. */
+  #hasPath = false;
+  /** The fence around the current line, and the only line in it, or a line feed for several. */
+  #fence: Fence | null = null;
+  #inner = "";
+  /** The current line of text, as far as it is examined, and the number of lines that were emitted. */
+  #line = "";
+  #emitted = 0;
+  #hasReported = false;
   /** The first item of a list behind the block. */
-  let item: { line: number; error: Unreadable } | null = null;
+  #item: { line: number; error: Unreadable } | null = null;
   /** The first line that may show an edit as an example. */
-  let example: { line: number; name: FormatName; error: Unreadable } | null = null;
+  #example: { line: number; name: FormatName; error: Unreadable } | null = null;
 
-  function tell(name: FormatName, error: Unreadable): void {
-    reported = true;
-    report(emitted, name, error);
+  constructor(formats: readonly Format[], report: (line: number, format: FormatName, error: Unreadable) => void) {
+    this.#formats = formats;
+    this.#report = report;
   }
 
-  /** `isExample`: the fence has no path above it, so a diff in it may only illustrate. */
-  function endLine(prose: Fence | null, isExample: boolean): void {
-    const line = chomp(written.slice(0, LINE_LIMIT));
-    written = "";
-    emitted++;
-    paths.pass(line);
-    const stray = last?.behind?.(line) ?? null;
-    if (reported) return;
-    if (stray !== null && !stray.isItem) return tell(format!, stray.error);
-    if (stray !== null) item ??= { line: emitted, error: stray.error };
+  /** Adds a piece of text; `prose` is the code fence around it. `isExample`: no path is above the fence. */
+  add(text: string, prose: Fence | null, isExample: boolean): void {
+    if (this.#line.length < MAX_EXAMINED) this.#line += text;
+    if (text.endsWith("\n")) this.#endLine(prose, isExample);
+  }
+
+  /** Ends the text. An example counts as an edit that was lost only where the text had no other. */
+  end(prose: Fence | null, isExample: boolean, edits: number): void {
+    if (this.#line !== "") this.#endLine(prose, isExample);
+    const example = this.#example;
+    if (example !== null && edits === 0) this.#report(example.line, example.name, example.error);
+  }
+
+  /** Passes over a line that is no text. */
+  skip(): void {
+    this.#emitted++;
+  }
+
+  open(block: EditBlock): void {
+    const item = this.#item;
+    if (item !== null && block.isContinued) this.#report(item.line, this.format!, item.error);
+    this.#item = null;
+    this.#hasReported = false;
+  }
+
+  /** Continues behind a block and the lines before this one. */
+  close(block: EditBlock, format: FormatName, lines: number): void {
+    this.#last = block;
+    this.format = format;
+    this.#emitted = lines;
+  }
+
+  /** Records that a block is about this file. */
+  meet(path: string | null): void {
+    if (path === null) return;
+    this.path = path;
+    this.#hasPath = true;
+    this.isDoubtful = false;
+    this.#fence = null;
+  }
+
+  #endLine(prose: Fence | null, isExample: boolean): void {
+    const line = this.#line.slice(0, MAX_EXAMINED).replace(/\r?\n$/, "");
+    this.#line = "";
+    this.#emitted++;
+    this.#followPath(line);
+    const stray = this.#last?.behind?.(line) ?? null;
+    if (this.#hasReported) return;
+    if (stray !== null && !stray.isItem) return this.#tell(this.format!, stray.error);
+    if (stray !== null) this.#item ??= { line: this.#emitted, error: stray.error };
     if (prose !== null && /^(?:markdown|md)\b/i.test(prose.info)) return;
     const bare = line.replace(/^(?:[ \t]|>[ \t])+/, "");
-    for (const { name, findLost } of formats) {
+    for (const { name, findLost } of this.#formats) {
       const found = findLost?.(bare, prose, line) ?? null;
       if (found === null) continue;
       const error = typeof found === "string" ? new Unreadable(0, "bad-block", found) : found;
-      if (error === found || !isExample) return tell(name, error);
-      example ??= { line: emitted, name, error };
+      if (error === found || !isExample) return this.#tell(name, error);
+      this.#example ??= { line: this.#emitted, name, error };
     }
   }
 
-  return {
-    paths,
-    get format() {
-      return format;
-    },
-    /** Adds a piece of text; `prose` is the code fence around it. */
-    add(text: string, prose: Fence | null, isExample: boolean): void {
-      if (written.length < LINE_LIMIT) written += text;
-      if (text.endsWith("\n")) endLine(prose, isExample);
-    },
-    /** Ends the text. An example counts as an edit that was lost only where the text had no other. */
-    end(prose: Fence | null, isExample: boolean, edits: number): void {
-      if (written !== "") endLine(prose, isExample);
-      if (example !== null && edits === 0) report(example.line, example.name, example.error);
-    },
-    /** Passes over a line that is no text. */
-    skip(): void {
-      emitted++;
-    },
-    open(block: Block): void {
-      if (item !== null && block.continues) report(item.line, format!, item.error);
-      item = null;
-      reported = false;
-    },
-    /** Goes on behind a block and the lines before this one. */
-    close(block: Block, name: FormatName, lines: number): void {
-      last = block;
-      format = name;
-      emitted = lines;
-    },
-  };
+  #tell(name: FormatName, error: Unreadable): void {
+    this.#hasReported = true;
+    this.#report(this.#emitted, name, error);
+  }
+
+  #followPath(line: string): void {
+    if (this.#fence === null) {
+      this.#fence = openFence(line);
+      this.#inner = "";
+      if (this.#fence === null && mayNameFile(line)) this.#lead(parseLead(line), line);
+    } else if (!closesFence(line, this.#fence)) {
+      if (line.trim() !== "") this.#inner = this.#inner === "" ? line : "\n";
+    } else {
+      this.#fence = null;
+      // A path alone in a fence leads up to what is behind it: the fence may be one end too many.
+      const alone = parsePathLine(this.#inner);
+      if (alone !== null) this.#lead(plainPath(alone), "");
+    }
+  }
+
+  /** Follows a line that leads up to an edit of this file, or one that names others. */
+  #lead(lead: string | null, line: string): void {
+    const named = lead === null ? listPaths(line) : [lead];
+    if (named.every((each) => this.path !== null && isSamePath(each, this.path))) return;
+    this.path = lead;
+    this.isDoubtful = this.#hasPath && lead === null;
+  }
 }

@@ -1,7 +1,7 @@
 import { commonEnds } from "../same-ends.js";
 import { closesFence, type Fence, indentOf, openInner, unindent } from "./fence.js";
 
-export type Key = "file" | "action" | "line_start" | "line_end" | "old_content" | "new_content" | "reason";
+export type FieldName = "file" | "action" | "line_start" | "line_end" | "old_content" | "new_content" | "reason";
 
 const KEY = /^[ \t]*(file|action|line_start|line_end|old_content|new_content|reason)[ \t]*:(?=\s|$)(.*)$/s;
 const ANY_KEY = /^[ \t]*[A-Za-z_]\w*[ \t]*:(?=\s|$)/;
@@ -10,7 +10,7 @@ const ANY_KEY = /^[ \t]*[A-Za-z_]\w*[ \t]*:(?=\s|$)/;
 export interface Cursor {
   readonly fence: Fence;
   /** The current key, the text on its line, and its indentation. */
-  key: Key;
+  key: FieldName;
   value: string;
   base: number;
   /** The field that the lines below the key belong to. */
@@ -22,7 +22,7 @@ export interface Cursor {
 }
 
 /** `loose` is content that is not indented below its key; `more` goes on with the value of the key. */
-export type Step = "key" | "more" | "loose" | "unknown" | "blank" | "bad" | "end";
+export type LineRole = "key" | "more" | "loose" | "unknown" | "blank" | "bad" | "end";
 
 export function startBlock(fence: Fence): Cursor {
   return { fence, key: "file", value: "", base: 0, under: "nothing", first: null, inner: null };
@@ -32,7 +32,7 @@ export function startBlock(fence: Fence): Cursor {
  * Says what a line of the block is. Content is what stands deeper than its key, so a fence in it ends nothing; content
  * that is not indented at all is content as far as the next known key or the closing fence, inner fences skipped.
  */
-export function step(at: Cursor, line: string): Step {
+export function step(at: Cursor, line: string): LineRole {
   const { under } = at;
   if (at.inner !== null) {
     if (closesFence(line, at.inner)) at.inner = null;
@@ -48,7 +48,7 @@ export function step(at: Cursor, line: string): Step {
   }
   if (closesFence(line, at.fence)) return "end";
   if (key !== null && !(under === "empty" && deeper)) {
-    at.key = key[1] as Key;
+    at.key = key[1] as FieldName;
     at.value = key[2]!.trim();
     const scalar = readHeader(at.value);
     at.base = indent;
@@ -70,6 +70,12 @@ export function step(at: Cursor, line: string): Step {
   at.base = indent;
   at.under = "unknown";
   return "unknown";
+}
+
+/** The content in a line that was stepped over; null where it has none. */
+export function showField({ first, value }: Cursor, kind: LineRole, line: string): string | null {
+  if (kind === "key") return value === "" || readHeader(value) !== null ? null : readScalar(value);
+  return kind === "more" || kind === "loose" ? unindent(line, first ?? 0) : null;
 }
 
 /** What the header of a block scalar says: its indentation in columns, 0 where it says none, and how it ends. */
@@ -114,7 +120,7 @@ export function formatScalar(value: string): string {
 }
 
 /** A content field as lines, without its indentation. */
-export interface Content {
+export interface FieldContent {
   readonly lines: readonly string[];
   /** How a block scalar ends: `-` is without a final newline. Empty for scalars on one line. */
   readonly chomp: string;
@@ -124,7 +130,7 @@ export interface Content {
  * Takes the indentation off. Without a digit in the block header the two contents of an edit lose the same indentation,
  * the one that all their lines have: models indent both alike, and a fragment of code may begin deeper than it goes on.
  */
-export function readContent({ value, base, lines, loose }: Field, shared: number): Content {
+export function readContent({ value, base, lines, loose }: Field, shared: number): FieldContent {
   const header = readHeader(value);
   if (header === null && value !== "") {
     const text = readScalar(value);
@@ -147,7 +153,7 @@ export function sharedIndent(fields: readonly Field[]): number {
 }
 
 /** Writes lines as a block scalar, exactly as `readContent` reads them. Null if no block scalar can represent them. */
-export function formatContent(key: Key, lines: readonly string[], finalNewline: boolean): string[] | null {
+export function formatContent(key: FieldName, lines: readonly string[], finalNewline: boolean): string[] | null {
   if (lines.length === 0) return [`${key}: ""`];
   const trailing = /^\r?$/.test(lines.at(-1)!);
   if (trailing && !finalNewline) return null;

@@ -9,7 +9,7 @@ export type FormatName = "edit-block" | "search-replace" | "begin-patch" | "unif
 export interface Format {
   readonly name: FormatName;
   /** The block that the head's last line opens, if it opens one of this format. */
-  open(head: Head): Block | null;
+  open(head: Head): EditBlock | null;
   /**
    * Why a line of text shows that an edit was meant and not read: an error, or the message of one that counts only where the
    * text has no edit at all. `fence` is the code fence around it; `written` is the line with the marks of a quotation.
@@ -30,9 +30,9 @@ export interface Head {
   /** The fence around the current line. */
   readonly fence: Fence | null;
   /** Only lines of the head stand between the fence and the current line. */
-  readonly atFenceStart: boolean;
+  readonly isFenceStart: boolean;
   /** No later line can turn the head into that of another format. */
-  readonly settled: boolean;
+  readonly isSettled: boolean;
   /** The path of the block before this one, or the one that the text between them leads up to; null where that leaves a doubt. */
   readonly previousPath: string | null;
   /** The format of that block. */
@@ -45,40 +45,45 @@ export interface Head {
  * One block while it is read. The reader keeps the lines; a block only finds where it ends, so that one which grows
  * beyond the reader's limit costs no memory. Lines come without their line feed.
  */
-export interface Block {
+export interface EditBlock {
   /** The file the block is about, as soon as it is known; the latest one where it is about several. */
   path: string | null;
   /** The block's last line closes the fence of its head. */
   readonly ownsFence?: true | undefined;
   /** The lines may yet turn out to be no edit at all, up to the block's last one. */
-  readonly tentative?: true | undefined;
-  /** `opening`: the line is the one that opened the block. */
-  take(line: string, opening: boolean): Taken;
+  readonly isTentative?: true | undefined;
+  /** `isOpening`: the line is the one that opened the block. */
+  take(line: string, isOpening: boolean): Taken;
+  /**
+   * The new text in a line of the block, for progress; null for a line that has none. Called once for each line in order, the
+   * opening one is row 0 and the lines of the head come before it.
+   */
+  show(line: string, row: number): string | null;
   /** How many of the lines held by `maybe` are the block's, once `take` has said `past` or the text has ended. */
   readonly kept?: number | undefined;
   /** The text ends behind the lines that are held. */
   settle?(): void;
   /**
    * Why the next line of the text behind the block may be a line of it that was lost; null for any other. An item of a list is
-   * one only where the next block `continues` this one.
+   * one only where the next block continues this one.
    */
   behind?(line: string): { readonly error: Unreadable; readonly isItem: boolean } | null;
-  readonly continues?: boolean | undefined;
+  readonly isContinued?: boolean | undefined;
   /**
    * What the block means. Lines in repairs, and in the error that `refuse` throws, are counted from 0 at the block's first.
    */
-  read(written: Written): readonly FilePatch[];
+  read(block: BlockText): readonly FilePatch[];
 }
 
 /** A block as it was written. */
-export interface Written {
+export interface BlockText {
   /** Its lines, those of the head included. */
   readonly lines: readonly string[];
   /** Index of the opening line. */
   readonly start: number;
   readonly end: BlockEnd;
   /** The last line has no line feed. */
-  readonly torn: boolean;
+  readonly isTorn: boolean;
   readonly repairs: Repair[];
 }
 

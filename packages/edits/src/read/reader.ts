@@ -1,6 +1,9 @@
-import type { Patch } from "../patch.js";
-import type { ReadError, Repair } from "../reading.js";
-import type { FormatName } from "./format.js";
+import type { FilePatch, Patch } from "../patch.js";
+import type { ReadError, Reading, Repair } from "../reading.js";
+import { gather } from "./change.js";
+import type { Format, FormatName } from "./format.js";
+import { unreadable } from "./message.js";
+import { Scanner } from "./scanner.js";
 
 /**
  * An event of a model's output, in order. `edit` counts the blocks from 0. A block's events are `start`, then `path` and
@@ -13,7 +16,7 @@ export type EditEvent =
   | { readonly type: "start"; readonly edit: number; readonly format: FormatName }
   /** The block's file, as soon as it is known; again if a block continues with another file. */
   | { readonly type: "path"; readonly edit: number; readonly path: string }
-  /** One line of the block as it was written, marker lines included, with its line end. */
+  /** New text of the block as it arrives, without marks, context included: for a display, not to be applied. */
   | { readonly type: "progress"; readonly edit: number; readonly text: string }
   | { readonly type: "edit"; readonly edit: number; readonly patch: Patch; readonly repairs: readonly Repair[] }
   /** A block after a failed one: it may be content of that one, so it is no edit. Ask the model again, or ask the user. */
@@ -37,4 +40,46 @@ export interface EditReader {
    * counts are used up.
    */
   end(options?: { complete?: boolean }): EditEvent[];
+}
+
+/** Creates a reader of the formats given. */
+export function scanEdits(formats: readonly Format[], options: ReadOptions = {}): EditReader {
+  let events: EditEvent[] = [];
+  const scanner = new Scanner(formats, options, (event) => events.push(event));
+  const drain = () => {
+    const drained = events;
+    events = [];
+    return drained;
+  };
+  return {
+    push(text) {
+      scanner.push(text);
+      return drain();
+    },
+    end(how) {
+      scanner.end(how);
+      return drain();
+    },
+  };
+}
+
+/** Reads a whole text by the formats given, into one patch. All or nothing: a block that cannot be read refuses the text. */
+export function parseWith(formats: readonly Format[], text: string, options: ReadOptions): Reading {
+  const files: FilePatch[] = [];
+  const repairs: Repair[] = [];
+  const errors: ReadError[] = [];
+  const scanner = new Scanner(formats, options, (event) => {
+    if (event.type === "error") errors.push(event.error);
+    else if (event.type === "edit") {
+      for (const file of event.patch.files) files.push(file);
+      for (const repair of event.repairs) repairs.push(repair);
+    }
+  });
+  scanner.push(text);
+  scanner.end({ complete: true });
+  if (errors.length === 0 && files.length === 0 && !repairs.some(({ kind }) => kind === "no-change")) {
+    const { reason, message } = unreadable(0, "no-hunk");
+    errors.push({ line: 1, reason, message });
+  }
+  return errors.length > 0 ? { ok: false, errors } : { ok: true, patch: gather(files), repairs };
 }

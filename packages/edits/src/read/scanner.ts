@@ -1,320 +1,406 @@
+import { withoutReturn } from "../lines.js";
 import { needOptions, needText } from "../need.js";
-import { DIFF } from "../unified/block.js";
-import { watchText } from "./between.js";
-import { closesFence, type Fence, HEAD_LIMIT, mayOpen, openInner, outdent } from "./fence.js";
-import type { Format, Head } from "./format.js";
-import { hold, NOTHING } from "./held.js";
-import { chomp, closeBlock, lineOf, type OpenBlock, overflow, tell } from "./open-block.js";
-import type { EditEvent, EditReader, ReadOptions } from "./reader.js";
+import { Between } from "./between.js";
+import { gather } from "./change.js";
+import { closesFence, type Fence, isDiff, openFence, openInner, openTag, outdent } from "./fence.js";
+import type { BlockEnd, EditBlock, Format, FormatName, Head } from "./format.js";
+import { attempt, Unreadable, unreadable } from "./message.js";
+import { MAX_HEAD, mayOpen, parseInfoPath, parsePathLine } from "./path-line.js";
+import type { EditEvent, ReadOptions } from "./reader.js";
 
-/**
- * Reads a model's output in pieces, in time linear in its length; memory is that of one block.
- * Law: the events, adjacent text joined, are a function of the whole output and not of how it was cut.
- */
-export function scanEdits(formats: readonly Format[], options: ReadOptions = {}): EditReader {
-  let events: EditEvent[] = [];
-  const scanner = startScan(formats, options, (event) => events.push(event));
-  const drain = () => {
-    const drained = events;
-    events = [];
-    return drained;
-  };
-  return {
-    push(text) {
-      scanner.push(text);
-      return drain();
-    },
-    end(how) {
-      scanner.end(how);
-      return drain();
-    },
-  };
+/** Lines held back because a later one may make them the head of a block. */
+interface HeldHead {
+  readonly raws: readonly string[];
+  readonly path: string | null;
+  readonly innerPath: string | null;
+  readonly fence: Fence | null;
+  /** Lines between the fence and the current line, blank ones left out. */
+  readonly inner: number;
+  /** The fence follows that of a block immediately, so it may be a second end of it. */
+  readonly isStray: boolean;
 }
 
-/** The same with a callback for each event, so unused events are not stored. */
-export function startScan(formats: readonly Format[], options: ReadOptions, give: (event: EditEvent) => void) {
-  needOptions(options, { path: "string", limit: "number", wholeFiles: "boolean" });
-  const limit = options.limit ?? 4 << 20;
-  /** The current line so far; or `passing`: its start was emitted as text and its rest will be. */
-  let partial = "";
-  let passing = false;
-  let lineNumber = 0;
+const NOTHING: HeldHead = { raws: [], path: null, innerPath: null, fence: null, inner: 0, isStray: false };
+
+/** A block being read, with its lines and the events emitted so far. */
+interface OpenBlock {
+  readonly block: EditBlock;
+  readonly format: FormatName;
+  readonly edit: number;
+  /** Number of the block's first line in the output, counted from 1. */
+  readonly firstLine: number;
+  readonly fence: Fence | null;
+  /** Lines before the opening one. */
+  readonly start: number;
+  /** The lines with their line ends; none once the block exceeds the limit, when only its end is searched. */
+  raws: string[] | null;
+  size: number;
+  /** Lines that belong to the block only if the next one does. */
+  maybe: string[];
+  maybeSize: number;
+  path: string | null;
+  hasStarted: boolean;
+  /** How many lines have been shown as progress. */
+  shown: number;
+}
+
+/** The first characters of a line that opens a block, unless a fence is right above it. */
+const MARKS = /^\s*[*<>@`~+d-]/;
+
+/**
+ * Reads a model's output in pieces, in time linear in its length; memory is that of one block. It is in one of four states:
+ * in text, in prose (a code fence that is text), behind the fence of a head, or in a block.
+ * Law: the events, adjacent text joined, are a function of the whole output and not of how it was cut.
+ */
+export class Scanner {
+  readonly #formats: readonly Format[];
+  readonly #limit: number;
+  readonly #path: string | null;
+  readonly #give: (event: EditEvent) => void;
+  readonly #between: Between;
+  /** The start of the current line; or `isPassing`: it was emitted as text and the rest of the line will be. */
+  #partial = "";
+  #isPassing = false;
+  #lineNumber = 0;
   /** The text has begun: a byte order mark in front is left out. */
-  let started = false;
-  let edits = 0;
-  let open: OpenBlock | null = null;
-  let held = NOTHING;
+  #hasBegun = false;
+  #edits = 0;
+  #open: OpenBlock | null = null;
+  #held = NOTHING;
   /** A code fence that is prose: nothing in it opens a block. */
-  let prose: Fence | null = null;
-  /** What opened it may have been no opening, see `Held.stray`. */
-  let stray = false;
+  #prose: Fence | null = null;
+  /** The line that opened it may have been an end instead, see `HeldHead.isStray`. */
+  #isStray = false;
   /** The last fence that ended, if only blank lines follow it. */
-  let ended: Fence | null = null;
+  #ended: Fence | null = null;
   /** The fence around a finished block: more blocks may follow in it, and its end is no text. */
-  let wrapper: Fence | null = null;
+  #wrapper: Fence | null = null;
   /** The same around a diff that has not begun yet. */
-  let shown: Fence | null = null;
+  #shown: Fence | null = null;
   /** No path is above the fence of such a diff. */
-  let isExample = false;
+  #isExample = false;
   /** A block could not be read: apparent blocks behind it may be its content. */
-  let failed = false;
+  #hasFailed = false;
 
-  const between = watchText(formats, (line, format, { reason, message }) => {
-    // A block that was emitted as text is one without lines.
-    emit({ type: "start", edit: edits, format });
-    emit({ type: "error", edit: edits++, error: { line, reason, message }, source: "" });
-  });
+  /** `give` is called with each event, so unused events are not stored. */
+  constructor(formats: readonly Format[], options: ReadOptions, give: (event: EditEvent) => void) {
+    needOptions(options, { path: "string", limit: "number", wholeFiles: "boolean" });
+    this.#formats = formats;
+    this.#limit = options.limit ?? 4 << 20;
+    this.#path = options.path ?? null;
+    this.#give = give;
+    this.#between = new Between(formats, (line, format, { reason, message }) => {
+      // A block that was emitted as text is one without lines.
+      this.#emit({ type: "start", edit: this.#edits, format });
+      this.#emit({ type: "error", edit: this.#edits++, error: { line, reason, message }, source: "" });
+    });
+  }
 
-  return {
-    push(piece: string): void {
-      needText({ text: piece });
-      const text = started ? piece : piece.replace(/^\ufeff/, "");
-      started ||= piece !== "";
-      let from = 0;
-      for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
-        takePiece(text.slice(from, end + 1));
-        endLine();
-        from = end + 1;
-      }
-      if (from < text.length) takePiece(text.slice(from));
-    },
-    end(how: { complete?: boolean } = {}): void {
-      needOptions(how, { complete: "boolean" });
-      if (partial !== "" || passing) endLine();
-      // No line follows that could settle what a fence at the end holds.
-      lineNumber++;
-      if (open === null && held.fence !== null) openBlock("", true);
-      if (open === null) release();
-      else if (open.block.tentative) giveUp(open);
-      else finish(open, how.complete === true);
-      between.end(prose ?? shown, isExample, edits);
-    },
-  };
+  push(piece: string): void {
+    needText({ text: piece });
+    const text = this.#hasBegun ? piece : piece.replace(/^\ufeff/, "");
+    this.#hasBegun ||= piece !== "";
+    let from = 0;
+    for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
+      this.#takePiece(text.slice(from, end + 1));
+      this.#endLine();
+      from = end + 1;
+    }
+    if (from < text.length) this.#takePiece(text.slice(from));
+  }
 
-  /** The text ends in a block. What it holds may be its last lines, or come behind the end of its fence. */
-  function finish(current: OpenBlock, complete: boolean): void {
-    const { block, maybe, fence } = current;
+  end(how: { complete?: boolean } = {}): void {
+    needOptions(how, { complete: "boolean" });
+    if (this.#partial !== "" || this.#isPassing) this.#endLine();
+    // No line follows that could settle the content of a fence at the end.
+    this.#lineNumber++;
+    if (this.#open === null && this.#held.fence !== null) this.#openBlock("", true);
+    while (this.#open !== null) {
+      if (this.#open.block.isTentative) this.#giveUp(this.#open);
+      else this.#finish(this.#open, how.complete === true);
+    }
+    this.#release();
+    this.#between.end(this.#prose ?? this.#shown, this.#isExample, this.#edits);
+  }
+
+  /** Ends a block at the end of the text. Its held lines may be its last ones, or follow the end of its fence. */
+  #finish(open: OpenBlock, isComplete: boolean): void {
+    const { block, maybe, fence } = open;
     block.settle?.();
     const kept = block.kept ?? 0;
-    keep(current, ...maybe.slice(0, kept));
+    this.#keep(open, maybe.slice(0, kept));
     const rest = maybe.slice(kept);
-    const closed = fence !== null && rest.some((raw) => closesFence(lineOf(raw, fence), fence, 0));
-    closeBlock(current, closed ? "closed" : complete ? "complete" : "cut", emit);
-    open = null;
-    edits++;
-    between.close(block, current.format, lineNumber - 1 - rest.length);
-    lineNumber--;
-    routeAgain(rest);
-    lineNumber++;
-    if (open !== null) finish(open, complete);
-    release();
+    const isClosed = fence !== null && rest.some((raw) => closesFence(lineOf(raw, fence), fence, 0));
+    this.#lineNumber--;
+    this.#close(open, isClosed ? "closed" : isComplete ? "complete" : "cut", rest);
+    this.#lineNumber++;
   }
 
-  /** Routes lines that were held and are no block's after all. */
-  function routeAgain(raws: readonly string[]): void {
-    lineNumber -= raws.length;
-    for (const raw of raws) {
-      lineNumber++;
-      route(raw);
+  /** Reads the block and emits its result; these lines follow it and are routed anew. */
+  #close(open: OpenBlock, end: BlockEnd, rest: readonly string[]): void {
+    this.#read(open, end);
+    this.#open = null;
+    this.#edits++;
+    this.#lineNumber -= rest.length;
+    this.#between.close(open.block, open.format, this.#lineNumber);
+    for (const raw of rest) {
+      this.#lineNumber++;
+      this.#route(raw);
     }
   }
 
-  function emit(event: EditEvent): void {
-    failed ||= event.type === "error";
-    give(failed && event.type === "edit" ? { ...event, type: "doubtful" } : event);
+  /** Reads the block as a whole. */
+  #read(open: OpenBlock, end: BlockEnd): void {
+    const { block, edit, fence, firstLine, start, raws } = open;
+    if (raws === null) return;
+    this.#tell(open);
+    const lines = raws.map((raw) => lineOf(raw, fence));
+    const isTorn = !raws.at(-1)!.endsWith("\n");
+    const read = attempt((repairs) => block.read({ lines, start, end, isTorn, repairs }));
+    if (read instanceof Unreadable) return this.#fail(open, read);
+    // In place: a block may have a repair for each of its lines.
+    for (const repair of read.repairs) repair.line += firstLine;
+    this.#emit({ type: "edit", edit, patch: gather(read.files), repairs: read.repairs });
   }
 
-  function emitText(text: string): void {
+  #fail({ edit, firstLine, raws }: OpenBlock, { line, reason, message }: Unreadable): void {
+    this.#emit({ type: "error", edit, error: { line: firstLine + line, reason, message }, source: raws!.join("") });
+  }
+
+  #emit(event: EditEvent): void {
+    this.#hasFailed ||= event.type === "error";
+    this.#give(this.#hasFailed && event.type === "edit" ? { ...event, type: "doubtful" } : event);
+  }
+
+  #emitText(text: string): void {
     if (text === "") return;
-    if (ended !== null && text.trim() !== "") ended = null;
-    emit({ type: "text", text });
-    between.add(text, prose ?? shown, isExample);
+    if (this.#ended !== null && text.trim() !== "") this.#ended = null;
+    this.#emit({ type: "text", text });
+    this.#between.add(text, this.#prose ?? this.#shown, this.#isExample);
   }
 
-  function takePiece(piece: string): void {
-    if (passing) return emitText(piece);
+  /** Emits new events of the block. */
+  #tell(open: OpenBlock): void {
+    const { block, edit, format, raws } = open;
+    if (!open.hasStarted) this.#emit({ type: "start", edit, format });
+    open.hasStarted = true;
+    if (block.path !== null && block.path !== open.path) {
+      open.path = block.path;
+      this.#emit({ type: "path", edit, path: block.path });
+    }
+    for (; open.shown < raws!.length; open.shown++) {
+      const raw = raws![open.shown]!;
+      this.#emit({ type: "progress", edit, text: raw });
+    }
+  }
+
+  #takePiece(piece: string): void {
+    if (this.#isPassing) return this.#emitText(piece);
+    const open = this.#open;
     if (open?.raws === null) {
       // Enough to see whether the line ends the block; a longer one is taken for a part of it.
-      if (partial.length <= HEAD_LIMIT) partial = (partial + piece).slice(0, HEAD_LIMIT + 1);
+      if (this.#partial.length <= MAX_HEAD) this.#partial = (this.#partial + piece).slice(0, MAX_HEAD + 1);
       return;
     }
-    partial += piece;
-    if (open !== null && open.size + partial.length > limit) outgrow(open);
-    if (open === null && !mayMatter()) {
-      release();
-      emitText(partial);
-      partial = "";
-      passing = true;
+    this.#partial += piece;
+    if (open !== null && open.size + this.#partial.length > this.#limit) this.#outgrow(open);
+    if (this.#open === null && !this.#mayMatter()) {
+      this.#release();
+      this.#emitText(this.#partial);
+      this.#partial = "";
+      this.#isPassing = true;
     }
   }
 
   /** Whether the current line may become anything but text. */
-  function mayMatter(): boolean {
+  #mayMatter(): boolean {
+    const partial = this.#partial;
     if (partial === "\n") return true;
-    if (held.fence !== null) return partial.length <= limit;
-    return prose === null ? mayOpen(partial) : partial.length <= HEAD_LIMIT && /^[`~]*$/.test(partial.trim());
+    if (this.#held.fence !== null) return partial.length <= this.#limit;
+    return this.#prose === null ? mayOpen(partial) : partial.length <= MAX_HEAD && /^[`~]*$/.test(partial.trim());
   }
 
-  function endLine(): void {
-    const raw = partial;
-    partial = "";
-    lineNumber++;
-    if (!passing) route(raw);
-    passing = false;
+  #endLine(): void {
+    const raw = this.#partial;
+    this.#partial = "";
+    this.#lineNumber++;
+    if (!this.#isPassing) this.#route(raw);
+    this.#isPassing = false;
   }
 
-  function route(raw: string): void {
-    if (open !== null) feed(open, raw);
-    else if (prose !== null) {
-      if (stray && openInner(raw, prose)) {
-        prose = null;
-        return route(raw);
-      }
-      if (closesFence(raw, prose)) prose = null;
-      emitText(raw);
-    } else if (held.fence === null && wrapper !== null && closesFence(raw, wrapper)) {
-      release();
+  #route(raw: string): void {
+    if (this.#open !== null) this.#feed(this.#open, raw);
+    else if (this.#prose !== null) this.#routeProse(raw, this.#prose);
+    else if (this.#held.fence === null && this.#wrapper !== null && closesFence(raw, this.#wrapper)) {
+      this.#release();
       // The end of a fence that opened as text is text too.
-      if (shown === null) between.skip();
-      else emitText(raw);
-      ended = wrapper;
-      wrapper = shown = null;
-    } else if (held.fence !== null && raw.replace(/\n$/, "").length > limit) {
-      release();
-      route(raw);
-    } else if (held === NOTHING && raw === "\n") emitText(raw);
-    else if (tryOpen(raw, false) || mayHold(raw) || tryOpen(raw, true)) {
-      return;
-    } else if (held === NOTHING) emitText(raw);
+      if (this.#shown === null) this.#between.skip();
+      else this.#emitText(raw);
+      this.#ended = this.#wrapper;
+      this.#wrapper = this.#shown = null;
+    } else if (this.#held.fence !== null && raw.replace(/\n$/, "").length > this.#limit) {
+      this.#release();
+      this.#route(raw);
+    } else if (this.#held === NOTHING && raw === "\n") this.#emitText(raw);
+    else if (this.#tryOpen(raw, false) || this.#hold(raw) || this.#tryOpen(raw, true)) return;
+    else if (this.#held === NOTHING) this.#emitText(raw);
     else {
-      release();
-      route(raw);
+      this.#release();
+      this.#route(raw);
     }
   }
 
-  function tryOpen(raw: string, settled: boolean): boolean {
-    openBlock(raw, settled);
-    if (open === null) return false;
-    feed(open, raw, true);
+  #routeProse(raw: string, prose: Fence): void {
+    const isOpening = this.#isStray && openInner(raw, prose) !== null;
+    if (isOpening || closesFence(raw, prose)) this.#prose = null;
+    if (isOpening) this.#route(raw);
+    else this.#emitText(raw);
+  }
+
+  #tryOpen(raw: string, isSettled: boolean): boolean {
+    this.#openBlock(raw, isSettled);
+    if (this.#open === null) return false;
+    this.#feed(this.#open, raw, true);
     return true;
   }
 
   /** Opens the block whose head ends with this line, if there is one; the line is still to be fed to it. */
-  function openBlock(raw: string, settled: boolean): void {
-    const { raws, path, innerPath, fence } = held;
+  #openBlock(raw: string, isSettled: boolean): void {
+    const { raws, path, innerPath, fence } = this.#held;
     if (fence === null && !MARKS.test(raw)) return;
-    const around = fence ?? wrapper;
+    const around = fence ?? this.#wrapper;
     const head: Head = {
-      line: outdent(chomp(raw), around),
-      before: outdent(chomp(raws.findLast((raw) => raw.trim() !== "") ?? ""), around),
+      line: outdent(withoutEnd(raw), around),
+      before: outdent(withoutEnd(raws.findLast((raw) => raw.trim() !== "") ?? ""), around),
       path,
       innerPath,
       fence: around && { ...around, indent: "" },
-      atFenceStart: fence !== null,
-      settled,
-      previousPath: between.paths.path,
-      previousFormat: between.format,
-      defaultPath: between.paths.doubtful ? null : (options.path ?? null),
+      isFenceStart: fence !== null,
+      isSettled,
+      previousPath: this.#between.path,
+      previousFormat: this.#between.format,
+      defaultPath: this.#between.isDoubtful ? null : this.#path,
     };
-    for (const format of formats) {
+    for (const format of this.#formats) {
       const block = format.open(head);
       if (block === null) continue;
-      open = {
+      const firstLine = this.#lineNumber - raws.length;
+      const size = raws.join("").length;
+      const open = {
         block,
         format: format.name,
-        edit: edits,
-        firstLine: lineNumber - raws.length,
+        edit: this.#edits,
+        firstLine,
         fence: around,
         start: raws.length,
-        raws: [...raws],
-        size: raws.join("").length,
-        maybe: [],
-        heldSize: 0,
-        path: null,
-        told: -1,
+        size,
       };
-      between.open(block);
-      if (!block.ownsFence) wrapper = around;
-      shown = null;
-      held = NOTHING;
-      if (!block.tentative) tell(open, emit);
+      this.#open = { ...open, raws: [...raws], maybe: [], maybeSize: 0, path: null, hasStarted: false, shown: 0 };
+      this.#between.open(block);
+      if (!block.ownsFence) this.#wrapper = around;
+      this.#shown = null;
+      this.#held = NOTHING;
+      if (!block.isTentative) this.#tell(this.#open);
       return;
     }
   }
 
-  function mayHold(raw: string): boolean {
-    const more = hold(held, raw, ended);
-    held = more ?? held;
-    return more !== null;
+  /** Holds the line if a later one may open a block whose head it belongs to. */
+  #hold(raw: string): boolean {
+    const line = withoutEnd(raw);
+    const { raws, path, fence, inner } = this.#held;
+    if (line.length > MAX_HEAD) return false;
+    const held = { ...this.#held, raws: [...raws, raw] };
+    const opened = openFence(line) ?? openTag(line);
+    const named = parsePathLine(line);
+    if (opened !== null) {
+      if (fence !== null || (raws.length > 0 && path === null)) return false;
+      const isStray = this.#ended !== null && closesFence(line, this.#ended);
+      this.#held = { ...held, fence: opened, path: parseInfoPath(opened.info) ?? path, isStray };
+    } else if (line.trim() === "") {
+      if ((path === null && fence === null && !raws.at(-1)?.startsWith("--- ")) || raws.length > 4) return false;
+      this.#held = held;
+    } else if (fence !== null) {
+      if (inner === 2) return false;
+      this.#held = { ...held, inner: inner + 1, innerPath: named ?? held.innerPath };
+    } else {
+      if (raws.length > 0 || (named === null && !line.startsWith("--- "))) return false;
+      this.#held = { ...held, path: named };
+    }
+    return true;
   }
 
   /** Emits the held lines as text. */
-  function release(): void {
-    const { raws, fence, path } = held;
-    isExample = path === null;
-    stray = held.stray;
-    held = NOTHING;
+  #release(): void {
+    const { raws, fence, path, isStray } = this.#held;
+    this.#isExample = path === null;
+    this.#isStray = isStray;
+    this.#held = NOTHING;
     // A fence of a diff may begin with prose, or with lines that a tool writes above the header.
-    if (fence !== null && DIFF.test(fence.info)) shown = wrapper = fence;
-    // What a tag holds is no code that could show a block.
-    else if (fence !== null && fence.length > 0) prose = fence;
-    raws.forEach(emitText);
+    if (fence !== null && isDiff(fence)) this.#shown = this.#wrapper = fence;
+    // The content of a tag is no code that could show a block.
+    else if (fence !== null && fence.length > 0) this.#prose = fence;
+    for (const raw of raws) this.#emitText(raw);
   }
 
-  function feed(current: OpenBlock, raw: string, opening = false): void {
-    if (current.raws !== null && current.size + raw.length > limit) outgrow(current);
-    if (open === null) return route(raw);
-    if (current.raws === null && raw.length > HEAD_LIMIT) return;
-    const { block } = current;
-    const taken = block.take(lineOf(raw, current.fence), opening);
+  #feed(open: OpenBlock, raw: string, isOpening = false): void {
+    if (open.raws !== null && open.size + raw.length > this.#limit) this.#outgrow(open);
+    if (this.#open === null) return this.#route(raw);
+    if (open.raws === null && raw.length > MAX_HEAD) return;
+    const { block, maybe } = open;
+    const taken = block.take(lineOf(raw, open.fence), isOpening);
     if (taken === "maybe") {
-      current.maybe.push(raw);
-      current.heldSize += raw.length;
-      if (current.raws !== null && current.size + current.heldSize > limit) outgrow(current);
+      maybe.push(raw);
+      open.maybeSize += raw.length;
+      if (open.raws !== null && open.size + open.maybeSize > this.#limit) this.#outgrow(open);
       return;
     }
-    const held = current.maybe;
-    // The most common case, so it builds no list.
-    if (taken === "more" && held.length === 0) return keep(current, raw);
-    current.maybe = [];
-    current.heldSize = 0;
-    const kept = taken === "past" ? (block.kept ?? 0) : held.length;
-    keep(current, ...held.slice(0, kept));
-    if (taken !== "past") keep(current, raw);
-    if (taken === "text") giveUp(current);
+    const kept = taken === "past" ? (block.kept ?? 0) : maybe.length;
+    if (maybe.length > 0) {
+      open.maybe = [];
+      open.maybeSize = 0;
+      this.#keep(open, maybe.slice(0, kept));
+    }
+    if (taken !== "past") this.#keep(open, [raw]);
+    if (taken === "text") this.#giveUp(open);
     else if (taken !== "more") {
-      const pending = taken === "past" ? [...held.slice(kept), raw] : [];
-      closeBlock(current, "closed", emit);
-      open = null;
-      edits++;
-      between.close(block, current.format, lineNumber - pending.length);
-      between.paths.meet(block.path);
-      routeAgain(pending);
+      this.#between.meet(block.path);
+      this.#close(open, "closed", taken === "past" ? [...maybe.slice(kept), raw] : []);
     }
   }
 
   /** Adds lines to the block. */
-  function keep(current: OpenBlock, ...lines: readonly string[]): void {
-    if (current.raws === null) return;
-    for (const each of lines) {
-      current.raws.push(each);
-      current.size += each.length;
+  #keep(open: OpenBlock, raws: readonly string[]): void {
+    if (open.raws === null) return;
+    for (const raw of raws) {
+      open.raws.push(raw);
+      open.size += raw.length;
     }
-    if (!current.block.tentative) tell(current, emit);
+    if (!open.block.isTentative) this.#tell(open);
   }
 
-  function outgrow(current: OpenBlock): void {
-    if (current.block.tentative) giveUp(current);
-    else overflow(current, limit, emit);
+  /** Reports that the block is too long and drops its lines. */
+  #outgrow(open: OpenBlock): void {
+    if (open.block.isTentative) return this.#giveUp(open);
+    this.#fail(open, unreadable(open.raws!.length, "too-long", `over ${this.#limit} UTF-16 code units`));
+    open.raws = null;
+    open.maybe = [];
   }
 
   /** Treats the lines as a code fence of the prose, which the last one may have closed. */
-  function giveUp({ raws, fence }: OpenBlock): void {
-    open = null;
-    prose = fence !== null && closesFence(raws!.at(-1) ?? "", fence) ? null : fence;
-    raws!.forEach(emitText);
+  #giveUp({ raws, fence }: OpenBlock): void {
+    this.#open = null;
+    this.#prose = fence !== null && closesFence(raws!.at(-1) ?? "", fence) ? null : fence;
+    for (const raw of raws!) this.#emitText(raw);
   }
 }
 
-/** What a line begins with that opens a block, unless a fence is right above it. */
-const MARKS = /^\s*[*<>@`~+d-]/;
+/** The line as the block reads it. */
+function lineOf(raw: string, fence: Fence | null): string {
+  return outdent(raw.endsWith("\n") ? raw.slice(0, -1) : raw, fence);
+}
+
+/** The line without its end. */
+function withoutEnd(raw: string): string {
+  return raw.endsWith("\n") ? withoutReturn(raw.slice(0, -1)) : raw;
+}

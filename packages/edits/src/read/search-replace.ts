@@ -4,13 +4,13 @@ import type { FilePatch, Patch } from "../patch.js";
 import type { Reading, Repair } from "../reading.js";
 import { quote } from "../reading.js";
 import { takeApart } from "../sides.js";
-import { asText, changeOf, create, modifyBy } from "./change.js";
-import { formatFence, formatPathLine, indentOf, unindent } from "./fence.js";
-import type { Format, Written } from "./format.js";
-import { takeOffGutter } from "./gutter.js";
+import { asText, changeOf, create, modifyBy, takeOffGutter } from "./change.js";
+import { formatFence, indentOf, unindent } from "./fence.js";
+import type { BlockText, Format } from "./format.js";
 import { lost, refuse, repair } from "./message.js";
-import { parseWith } from "./parse-with.js";
+import { formatPathLine } from "./path-line.js";
 import type { ReadOptions } from "./reader.js";
+import { parseWith } from "./reader.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 
 const OPEN = /^[ \t]*(?:<{5,9}|-{5,9}) SEARCH>?\s*$/;
@@ -35,16 +35,26 @@ export const searchReplace: Format = {
     LOST.test(line) ? lost(written, "write <<<<<<< SEARCH, ======= and >>>>>>> REPLACE, each alone on its line") : null,
   open({ line, path, innerPath, previousPath, defaultPath }) {
     if (!OPEN.test(line)) return null;
+    const divider = dividerOf(line);
     const about = innerPath ?? path ?? previousPath ?? defaultPath;
+    let isNew = false;
+    let isConflict = false;
     return {
       path: about,
-      take: (line, opening) => (CLOSE.test(line) ? "last" : OPEN.test(line) && !opening ? "past" : "more"),
+      take: (line, isOpening) => (CLOSE.test(line) ? "last" : OPEN.test(line) && !isOpening ? "past" : "more"),
+      show(line, row) {
+        const isShown = isNew && !CLOSE.test(line);
+        // A conflict of git in the old text has a divider of its own.
+        isConflict = row > 0 && !isNew && (isConflict ? !/^>{7} /.test(line) : /^<{7} /.test(line));
+        isNew ||= !isConflict && line.trimEnd() === divider;
+        return isShown ? line.replace(ESCAPED, "") : null;
+      },
       read: (written) => readBlock(written, about),
     };
   },
 };
 
-function readBlock({ lines, start, repairs }: Written, path: string | null): FilePatch[] {
+function readBlock({ lines, start, repairs }: BlockText, path: string | null): FilePatch[] {
   const last = lines.length - 1;
   if (!CLOSE.test(lines[last]!)) refuse(last, "unfinished");
   if (path === null) return refuse(start, "no-path");
@@ -104,7 +114,7 @@ function findDivider(lines: readonly string[], start: number, path: string, repa
     }
   }
   if (found.length === 0) refuse(end, "bad-block", "no line ======= divides the old text from the new");
-  const like = lines[start]!.split(" SEARCH")[0]!.replace(/[<-]/g, "=");
+  const like = dividerOf(lines[start]!);
   const exact = found.filter((i) => lines[i]!.trimEnd() === like);
   const all = exact.length > 0 ? exact : found;
   const [divider, second, third] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
@@ -115,6 +125,11 @@ function findDivider(lines: readonly string[], start: number, path: string, repa
     refuse(second ?? start, "ambiguous", "write a backslash before each ======= that is content");
   if (exact.length === 0 || twice) repair(repairs, second ?? divider, "marker", quote(lines[second ?? divider]!));
   return { old: divider, new: (second === divider + 1 ? second : divider) + 1, end: second === end - 1 ? second : end };
+}
+
+/** The divider that the marker above the old text asks for. */
+function dividerOf(open: string): string {
+  return open.split(" SEARCH")[0]!.replace(/[<-]/g, "=");
 }
 
 /** Where the markers are indented and all lines with them, the block stands in a list and its indentation is not the file's. */

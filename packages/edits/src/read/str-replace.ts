@@ -6,9 +6,10 @@ import type { FilePatch, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
 import { spliceText } from "../splice.js";
-import { asText, changeOf, create, gather, modify, modifyBy, newText } from "./change.js";
-import { takeOffGutter } from "./gutter.js";
-import { attempt, refuse, Unreadable } from "./message.js";
+import { asText, changeOf, create, gather, modify, modifyBy, newText, takeOffGutter } from "./change.js";
+import { closesFence } from "./fence.js";
+import type { Format } from "./format.js";
+import { attempt, lost, refuse, Unreadable } from "./message.js";
 import { wordless, writeFiles } from "./write.js";
 
 /** A tool call in the form of the text-editor tools. */
@@ -38,7 +39,7 @@ export function parseStrReplace(input: unknown, options: StrReplaceOptions = {})
   needOptions(options, { path: "string", text: "string" });
   const read = attempt((repairs) => {
     const calls = readCalls(parseJson(input));
-    return calls.length === 0 ? refuse(0, "no-hunk") : calls.flatMap((call) => readCall(call, options, repairs));
+    return calls.length === 0 ? refuse(0, "no-hunk") : calls.flatMap((call) => readChange(call, options, repairs));
   });
   if (!(read instanceof Unreadable)) {
     const repairs = read.repairs.map((repair) => ({ ...repair, line: 1 }));
@@ -111,7 +112,7 @@ export function areEdits(calls: readonly Call[]): boolean {
   );
 }
 
-export function readCall(call: Call, options: StrReplaceOptions, repairs: Repair[]): FilePatch[] {
+export function readChange(call: Call, options: StrReplaceOptions, repairs: Repair[]): FilePatch[] {
   const { command, text, line, old } = call;
   const now = endAsLines(old, call.now);
   const path = call.path ?? options.path ?? refuse(0, "no-path");
@@ -217,3 +218,42 @@ export function formatStrReplace(patch: Patch): StrReplaceWriting {
   });
   return writing.ok ? { ok: true, calls: writing.pieces } : writing;
 }
+
+const INFO = /^(?:|jsonc?|str_replace|tool_(?:call|use))$/;
+/** A field of a call, where its value begins. */
+const FIELD = /["'](?:old_?(?:str(?:ing)?|text)|file_text|insert_line)["']\s*:\s*["'\d]|"command"\s*:\s*"str_replace"/i;
+const TAG = /^<(?:parameter name=")?(?:str_replace|old_?(?:str|text))/i;
+
+/** Strings of JSON hold no line feeds, so calls take few lines; a longer value is not read to its end. */
+const MAX_LINES = 64;
+
+/** A fenced JSON value that turns out to be such a call. Any other JSON value is text. */
+export const callFences: Format = {
+  name: "str-replace",
+  findLost(line, fence, written) {
+    const isField = /^[[{"']/.test(line) && (fence === null || INFO.test(fence.info)) && FIELD.test(line);
+    const advice = "send one JSON value with path, old_str and new_str, alone in a fence";
+    return isField || TAG.test(line) ? lost(written, advice) : null;
+  },
+  open({ line, path, fence, isFenceStart, defaultPath }) {
+    if (!isFenceStart || !fence?.length || !/^\s*[[{]/.test(line)) return null;
+    if (!INFO.test(fence.info)) return null;
+    const options = { path: path ?? defaultPath ?? undefined };
+    let taken: string[] = [];
+    let calls: Call[] = [];
+    return {
+      path: null,
+      ownsFence: true,
+      isTentative: true,
+      take(text) {
+        if (!closesFence(text, fence)) return taken.push(text) > MAX_LINES ? "text" : "more";
+        calls = readCalls(parseJson(taken.join("\n")));
+        taken = [];
+        this.path = calls[0]?.path ?? options.path ?? null;
+        return areEdits(calls) ? "last" : "text";
+      },
+      show: (_, row) => (row === 0 ? calls.map(({ now, text }) => now ?? text ?? "").join("\n") : null),
+      read: ({ repairs }) => calls.flatMap((call) => readChange(call, options, repairs)),
+    };
+  },
+};

@@ -3,11 +3,12 @@ import { splitLines } from "../lines.js";
 import type { Patch } from "../patch.js";
 import type { Reading } from "../reading.js";
 import { asText, create, newText, refuseDots } from "./change.js";
-import { closesFence, type Fence, formatFence, formatPathLine, openFence, openInner, parsePathLine } from "./fence.js";
+import { closesFence, type Fence, formatFence, openFence, openInner } from "./fence.js";
 import type { Format } from "./format.js";
 import { refuse } from "./message.js";
-import { parseWith } from "./parse-with.js";
+import { formatPathLine, parsePathLine } from "./path-line.js";
 import type { ReadOptions } from "./reader.js";
+import { parseWith } from "./reader.js";
 import { type Writing, writeBlocks } from "./write.js";
 
 /** Files that may have fences of their own. */
@@ -19,12 +20,13 @@ const DOCUMENT = /(?:\.(?:mdx?|markdown|rst|adoc)|(?:^|\/)README)$/i;
  */
 export const wholeFiles: Format = {
   name: "whole-file",
-  open({ path, fence, atFenceStart, settled }) {
-    if (!settled || !atFenceStart || !fence?.length || path === null) return null;
+  open({ path, fence, isFenceStart, isSettled }) {
+    if (!isSettled || !isFenceStart || !fence?.length || path === null) return null;
     let inner: Fence | null = null;
     /** In a document a bare fence may open a block of its own: only the text behind it tells. */
     let behind: { lines: number; path: boolean } | null = null;
     let isAmbiguous = false;
+    let isInside = false;
     return {
       path,
       ownsFence: true,
@@ -42,6 +44,7 @@ export const wholeFiles: Format = {
           return "last";
         }
         if (inner === null && closesFence(line, fence)) {
+          isInside = false;
           if (!DOCUMENT.test(path)) return "last";
           behind = { lines: 0, path: false };
           return "maybe";
@@ -49,6 +52,11 @@ export const wholeFiles: Format = {
         if (inner === null) inner = openInner(line, fence);
         else if (closesFence(line, inner)) inner = null;
         return "more";
+      },
+      show(line, row) {
+        const isShown = isInside;
+        if (row < 0) isInside ||= openFence(line) !== null;
+        return isShown ? line : null;
       },
       read({ lines, end }) {
         if (end !== "closed" && behind === null) refuse(lines.length - 1, "unfinished");

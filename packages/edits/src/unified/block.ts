@@ -1,20 +1,17 @@
 import { ordinals } from "../hunk.js";
 import type { FilePatch } from "../patch.js";
 import { refuseDotsIn } from "../read/change.js";
-import { closesFence, type Fence, openFence } from "../read/fence.js";
-import type { Block, Format, Head, Taken, Written } from "../read/format.js";
+import { closesFence, type Fence, isDiff, openFence } from "../read/fence.js";
+import type { BlockText, EditBlock, Format, Head, Taken } from "../read/format.js";
 import { lost, refuse, repair, Unreadable, unreadable } from "../read/message.js";
 import { quote, type Repair } from "../reading.js";
 import { type Diff, mend, openDiff } from "./diff.js";
 import { checkGlued, closeFile, readHeader } from "./header.js";
 import { readHunk } from "./hunk.js";
 import { HunkEnd } from "./hunk-end.js";
-import { HEADER_LINE, isChanged, isListed, startsNames } from "./marks.js";
+import { HEADER_LINE, isChanged, isListed, isMarked, startsNames } from "./marks.js";
 import { parseGitNames, parseNameLine } from "./names.js";
 import { refuseForeign } from "./plain.js";
-
-/** The words behind the fence of a diff. */
-export const DIFF = /^(?:diff|patch|udiff)\b/;
 
 /** An `@@` line without a fence around it: it may be code of prose as well. */
 const HUNK_LINE = /^@@(?:\s|$|-\d)/;
@@ -33,17 +30,15 @@ export function unifiedDiffs(strip?: number): Format {
       if (/^@@ (?:-\d|\.{3} @@)/.test(line)) return unreadable(0, "no-file-header", quote(written));
       if (/^(?:Binary files .* differ|GIT binary patch)$/.test(line)) return unreadable(0, "binary", quote(written));
       if (/^(?:diff --(?:cc|combined) \S|@@@ -)/.test(line)) return unreadable(0, "combined-diff", quote(written));
-      const isShown = fence !== null && DIFF.test(fence.info) && isChanged(line);
+      const isShown = fence !== null && isDiff(fence) && isChanged(line);
       return isShown ? lost(written, "write its --- and +++ lines, and an @@ line above each hunk").message : null;
     },
     open(head) {
-      const { line, before, fence, atFenceStart, previousFormat, path, innerPath, previousPath, defaultPath } = head;
+      const { line, before, fence, isFenceStart, previousFormat, path, innerPath, previousPath, defaultPath } = head;
       const isHunk = HUNK_LINE.test(line);
       const isNext = previousFormat === "unified";
       const known = innerPath ?? path ?? (isNext ? previousPath : null) ?? defaultPath;
-      const bare = atFenceStart
-        ? DIFF.test(fence!.info) && line.startsWith("@@")
-        : isHunk && (isNext || known !== null);
+      const bare = isFenceStart ? isDiff(fence!) && line.startsWith("@@") : isHunk && (isNext || known !== null);
       const named = line.startsWith("+++ ") && before.startsWith("--- ");
       const second = line.startsWith("--- ") ? line.indexOf("+++ ") : -1;
       const glued = second > 0 && (line.includes("/", second) || line.includes("@@ -", second));
@@ -62,15 +57,17 @@ interface Found {
 }
 
 /** Finds where a diff ends and where each of its hunks does, and reads it then. */
-class UnifiedBlock implements Block {
+class UnifiedBlock implements EditBlock {
   path: string | null;
   kept = 0;
   /** Its hunks go on with the file of the block before. */
-  readonly continues: boolean;
+  readonly isContinued: boolean;
   readonly #fence: Fence | null;
   readonly #known: string | null;
   readonly #strip: number | undefined;
   readonly #hunks: Found[] = [];
+  /** The last hunk in which a line was shown. */
+  #shownHunk = -1;
   #row = 0;
   /** The hunk at hand; null between a header and its first hunk. */
   #body: HunkEnd | null = null;
@@ -94,7 +91,7 @@ class UnifiedBlock implements Block {
   #apart = false;
 
   constructor({ line, before, fence, previousFormat }: Head, known: string | null, strip: number | undefined) {
-    this.continues = line.startsWith("@@") && previousFormat === "unified";
+    this.isContinued = line.startsWith("@@") && previousFormat === "unified";
     this.#fence = fence;
     this.#known = known;
     this.#strip = strip;
@@ -110,6 +107,13 @@ class UnifiedBlock implements Block {
     const taken = this.#step(line);
     if (taken === "more") this.#sure = 0;
     return taken;
+  }
+
+  show(line: string, row: number): string | null {
+    while ((this.#hunks[this.#shownHunk + 1]?.at ?? row + 1) <= row) this.#shownHunk++;
+    const hunk = this.#hunks[this.#shownHunk];
+    if (hunk === undefined || row === hunk.at || row >= hunk.end || /^-|^\\ /.test(line)) return null;
+    return isMarked(line) ? line.slice(1) : line;
   }
 
   #step(line: string): Taken {
@@ -182,7 +186,7 @@ class UnifiedBlock implements Block {
 
   #startHunk(line: string): Taken {
     this.#body = new HunkEnd(line, this.#fence, this.#created);
-    this.#hunks.push({ at: this.#row - 1, end: this.#row, doubt: null });
+    this.#hunks.push({ at: this.#row - 1, end: Number.POSITIVE_INFINITY, doubt: null });
     return "more";
   }
 
@@ -236,13 +240,13 @@ class UnifiedBlock implements Block {
     return { error: unreadable(0, "stray-line", quote(line)), isItem };
   }
 
-  read({ lines, start, end, torn, repairs }: Written): readonly FilePatch[] {
+  read({ lines, start, end, isTorn, repairs }: BlockText): readonly FilePatch[] {
     const body = this.#body;
     const isCut =
       end === "cut" &&
       body !== null &&
       (body.isOwed || (!body.isCounted && body.held === 0 && /^[-+]/.test(lines.at(-1)!)));
-    const isBroken = this.#fence === null ? (torn && end !== "complete") || isCut : end !== "closed";
+    const isBroken = this.#fence === null ? (isTorn && end !== "complete") || isCut : end !== "closed";
     if (isBroken) refuse(lines.length - 1, "unfinished");
     this.#isDoubled ||= lines[start - 1] === "" && lines[start]!.startsWith("+++ ");
     // Where an empty line is behind every header line, these are left out.
@@ -250,13 +254,13 @@ class UnifiedBlock implements Block {
       (row) => !this.#isDoubled || lines[row] !== "" || this.#isInHunk(row - start),
     );
     const found: Repair[] = [];
-    if (torn && end === "complete") repair(repairs, lines.length - 1, "missing-final-newline");
+    if (isTorn && end === "complete") repair(repairs, lines.length - 1, "missing-final-newline");
     try {
       const files = this.#readFiles(
         rows.map((row) => lines[row]!),
         rows,
         start,
-        torn,
+        isTorn,
         found,
       );
       for (const repair of found) repairs.push({ ...repair, line: rows[repair.line]! });
@@ -276,12 +280,12 @@ class UnifiedBlock implements Block {
     lines: readonly string[],
     rows: readonly number[],
     start: number,
-    torn: boolean,
+    isTorn: boolean,
     repairs: Repair[],
   ): FilePatch[] {
     const diff = openDiff("", lines, { strict: false, asGit: false, strip: this.#strip, repairs });
     const shift = new Map(rows.map((row, i) => [row - start, i]));
-    const tail = this.#fence !== null ? "fence" : torn ? "torn" : "feed";
+    const tail = this.#fence !== null ? "fence" : isTorn ? "torn" : "feed";
     let next = 0;
     while (diff.at < lines.length) {
       const { at } = diff;

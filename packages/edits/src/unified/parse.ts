@@ -1,6 +1,6 @@
 import { needOptions, needText } from "../need.js";
 import { attempt, Unreadable } from "../read/message.js";
-import { parseWith } from "../read/parse-with.js";
+import { parseWith } from "../read/reader.js";
 import type { Reading } from "../reading.js";
 import { unifiedDiffs } from "./block.js";
 import { readPlain } from "./plain.js";

@@ -5,7 +5,7 @@ import { TextDocument } from "vscode-languageserver-textdocument";
 import type { TextEdit, WorkspaceEdit } from "vscode-languageserver-types";
 import { createPatch } from "../../src/diff/create.js";
 import type { FilePatch } from "../../src/patch.js";
-import { parseEdits } from "../../src/read/read.js";
+import { parseEdits } from "../../src/read/edits.js";
 import { applied } from "../laws.js";
 import { random } from "../random.js";
 import { seeded } from "../seed.js";

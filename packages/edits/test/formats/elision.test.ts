@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseEdits } from "../../src/read/read.js";
+import { parseEdits } from "../../src/read/edits.js";
 import { parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
 import { eventsOf } from "../stream/answers.js";

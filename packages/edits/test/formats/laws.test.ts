@@ -5,7 +5,7 @@ import type { FilePatch, Patch } from "../../src/patch.js";
 import { formatBeginPatch, parseBeginPatch } from "../../src/read/begin-patch.js";
 import { asText, changeOf, gather } from "../../src/read/change.js";
 import { formatEditBlocks, parseEditBlocks } from "../../src/read/edit-block.js";
-import { parseEdits } from "../../src/read/read.js";
+import { parseEdits } from "../../src/read/edits.js";
 import { formatSearchReplace, parseSearchReplace } from "../../src/read/search-replace.js";
 import { formatStrReplace, parseStrReplace } from "../../src/read/str-replace.js";
 import { formatWholeFiles, parseWholeFiles } from "../../src/read/whole-file.js";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type EditOptions, readEdits } from "../../src/read/read.js";
+import { type EditOptions, readEdits } from "../../src/read/edits.js";
 import type { EditEvent } from "../../src/read/reader.js";
 
 /** A model's output and what is read from it, in the notation of `show`. */

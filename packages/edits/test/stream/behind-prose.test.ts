@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
 import type { FilePatch } from "../../src/patch.js";
-import { parseEdits } from "../../src/read/read.js";
+import { parseEdits } from "../../src/read/edits.js";
 import { parsePatch } from "../../src/unified/parse.js";
 import { eventsOf } from "./answers.js";
 

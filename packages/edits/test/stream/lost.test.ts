@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseEdits, readEdits } from "../../src/read/read.js";
+import { parseEdits, readEdits } from "../../src/read/edits.js";
 import type { EditEvent } from "../../src/read/reader.js";
 import { parsePatch } from "../../src/unified/parse.js";
 

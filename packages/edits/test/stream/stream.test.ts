@@ -3,7 +3,7 @@ import { describe, expect, it, test } from "vitest";
 import { createPatch } from "../../src/diff/create.js";
 import { parseBeginPatch } from "../../src/read/begin-patch.js";
 import { parseEditBlocks } from "../../src/read/edit-block.js";
-import { parseEdits, readEdits } from "../../src/read/read.js";
+import { parseEdits, readEdits } from "../../src/read/edits.js";
 import { parseSearchReplace } from "../../src/read/search-replace.js";
 import { parseStrReplace } from "../../src/read/str-replace.js";
 import { parseWholeFiles } from "../../src/read/whole-file.js";

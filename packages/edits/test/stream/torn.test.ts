@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type EditOptions, readEdits } from "../../src/read/read.js";
+import { type EditOptions, readEdits } from "../../src/read/edits.js";
 
 const HEAD = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n k\n-total = price * quantity\n";
 

@@ -3,13 +3,12 @@ import type { Reading } from "../reading.js";
 import { unifiedDiffs } from "../unified/block.js";
 import { parsePlain } from "../unified/parse.js";
 import { beginPatch } from "./begin-patch.js";
-import { callFences } from "./call-fence.js";
 import { editBlocks } from "./edit-block.js";
 import type { Format } from "./format.js";
-import { parseWith } from "./parse-with.js";
 import type { EditReader, ReadOptions } from "./reader.js";
-import { scanEdits } from "./scanner.js";
+import { parseWith, scanEdits } from "./reader.js";
 import { searchReplace } from "./search-replace.js";
+import { callFences } from "./str-replace.js";
 import { wholeFiles } from "./whole-file.js";
 
 export interface EditOptions extends ReadOptions {
