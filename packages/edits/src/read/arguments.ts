@@ -4,7 +4,8 @@ import { unifiedDiffs } from "../unified/block.js";
 import { beginPatch } from "./begin-patch.js";
 import { JsonStrings } from "./json-strings.js";
 import { unreadable } from "./message.js";
-import { type EditEvent, type EditReader, parseWith, scanEdits } from "./reader.js";
+import type { EditEvent, EditReader } from "./reader.js";
+import { parseWith, scanEdits } from "./reader.js";
 import { searchReplace } from "./search-replace.js";
 import { parseJson, parseStrReplace } from "./str-replace.js";
 
@@ -71,9 +72,6 @@ export function readCall(options: CallOptions = {}): EditReader {
   let started = false;
   let isOver = false;
   let last = "\n";
-  /** A SEARCH/REPLACE block is read, and its new text has begun. */
-  let isBlock = false;
-  let isNew = false;
 
   function emit(event: EditEvent): void {
     if (!started) events.push({ type: "start", edit: 0, format: "str-replace" });
@@ -113,21 +111,11 @@ export function readCall(options: CallOptions = {}): EditReader {
       }
       if (inner instanceof JsonStrings) inner.push(piece);
       else if (inner !== null)
-        for (const event of [...inner.push(piece), ...(isEnd ? inner.end() : [])]) forward(event);
+        for (const event of [...inner.push(piece), ...(isEnd ? inner.end() : [])]) {
+          if (event.type === "path") emit({ ...event, edit: 0 });
+          else if (event.type === "progress") show(event.text);
+        }
     };
-  }
-  /** Shows the new side of a patch, without its marks. */
-  function forward(event: EditEvent): void {
-    if (event.type === "path") emit({ ...event, edit: 0 });
-    else if (event.type === "start") isBlock = event.format === "search-replace";
-    if (event.type === "start") isNew = !isBlock;
-    if (event.type !== "progress") return;
-    const line = event.text;
-    if (!isBlock && /^[+ ](?!\+\+ )/.test(line)) show(line.slice(1));
-    if (!isBlock) return;
-    if (/^>{5,}|^\+{5,} /.test(line)) isNew = false;
-    if (isNew) show(line);
-    if (/^={5,}\s*$/.test(line)) isNew = true;
   }
   function fail(error: ReturnType<typeof unreadable>, source: string): void {
     const { reason, message } = error;

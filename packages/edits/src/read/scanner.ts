@@ -181,7 +181,7 @@ export class Scanner {
 
   /** Emits new events of the block. */
   #tell(open: OpenBlock): void {
-    const { block, edit, format, raws } = open;
+    const { block, edit, format, fence, raws, start } = open;
     if (!open.hasStarted) this.#emit({ type: "start", edit, format });
     open.hasStarted = true;
     if (block.path !== null && block.path !== open.path) {
@@ -190,7 +190,8 @@ export class Scanner {
     }
     for (; open.shown < raws!.length; open.shown++) {
       const raw = raws![open.shown]!;
-      this.#emit({ type: "progress", edit, text: raw });
+      const text = block.show(lineOf(raw, fence), open.shown - start);
+      if (text !== null) this.#emit({ type: "progress", edit, text: raw.endsWith("\n") ? `${text}\n` : text });
     }
   }
 

@@ -168,13 +168,10 @@ test("text comes as it is typed, not when its line ends", () => {
   expect(reader.push(" is")).toEqual([{ type: "text", text: " is" }]);
 });
 
-test("the start, the path and every line of a block come before its end", () => {
+test("the start and the path of a block come before its end", () => {
   const reader = readEdits();
-  reader.push("```edit\n");
-  expect(reader.push("file: a.py\n")).toEqual([
-    { type: "path", edit: 0, path: "a.py" },
-    { type: "progress", edit: 0, text: "file: a.py\n" },
-  ]);
+  expect(reader.push("```edit\n")).toEqual([{ type: "start", edit: 0, format: "edit-block" }]);
+  expect(reader.push("file: a.py\n")).toEqual([{ type: "path", edit: 0, path: "a.py" }]);
 });
 
 test("a bare diff with too few lines is cut off in a stream, and repaired where the text is known to be whole", () => {
