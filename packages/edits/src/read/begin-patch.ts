@@ -4,9 +4,8 @@ import { quote, type Reading, type Repair } from "../reading.js";
 import { parseHunkHeader } from "../unified/hunk-header.js";
 import { create, modify, newText, refuseDots, remake, remove } from "./change.js";
 import { closesFence, type Fence } from "./fence.js";
-import type { BlockText, Format } from "./format.js";
+import type { BlockText, Format, ReadOptions } from "./format.js";
 import { lost, refuse, repair } from "./message.js";
-import type { ReadOptions } from "./reader.js";
 import { parseWith } from "./reader.js";
 import { type Writing, wordless, writeFiles } from "./write.js";
 

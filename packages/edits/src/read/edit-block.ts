@@ -18,9 +18,8 @@ import {
   step,
 } from "./edit-fields.js";
 import { type Fence, formatFence, openFence } from "./fence.js";
-import type { BlockText, Format } from "./format.js";
+import type { BlockText, Format, ReadOptions } from "./format.js";
 import { lost, refuse, repair } from "./message.js";
-import type { ReadOptions } from "./reader.js";
 import { parseWith } from "./reader.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 

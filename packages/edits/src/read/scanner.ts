@@ -3,10 +3,9 @@ import { needOptions, needText } from "../need.js";
 import { Between } from "./between.js";
 import { gather } from "./change.js";
 import { closesFence, type Fence, isDiff, openFence, openInner, openTag, outdent } from "./fence.js";
-import type { BlockEnd, EditBlock, Format, FormatName, Head } from "./format.js";
+import type { BlockEnd, EditBlock, EditEvent, Format, FormatName, Head, ReadOptions } from "./format.js";
 import { attempt, Unreadable, unreadable } from "./message.js";
 import { MAX_HEAD, mayOpen, parseInfoPath, parsePathLine } from "./path-line.js";
-import type { EditEvent, ReadOptions } from "./reader.js";
 
 /** Lines held back because a later one may make them the head of a block. */
 interface HeldHead {

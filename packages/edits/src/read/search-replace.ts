@@ -6,10 +6,9 @@ import { quote } from "../reading.js";
 import { takeApart } from "../sides.js";
 import { asText, changeOf, create, modifyBy, takeOffGutter } from "./change.js";
 import { formatFence, indentOf, unindent } from "./fence.js";
-import type { BlockText, Format } from "./format.js";
+import type { BlockText, Format, ReadOptions } from "./format.js";
 import { lost, refuse, repair } from "./message.js";
 import { formatPathLine } from "./path-line.js";
-import type { ReadOptions } from "./reader.js";
 import { parseWith } from "./reader.js";
 import { type Writing, wordless, writeBlocks } from "./write.js";
 

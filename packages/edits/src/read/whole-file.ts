@@ -4,10 +4,9 @@ import type { Patch } from "../patch.js";
 import type { Reading } from "../reading.js";
 import { asText, create, newText, refuseDots } from "./change.js";
 import { closesFence, type Fence, formatFence, openFence, openInner } from "./fence.js";
-import type { Format } from "./format.js";
+import type { Format, ReadOptions } from "./format.js";
 import { refuse } from "./message.js";
 import { formatPathLine, parsePathLine } from "./path-line.js";
-import type { ReadOptions } from "./reader.js";
 import { parseWith } from "./reader.js";
 import { type Writing, writeBlocks } from "./write.js";
 

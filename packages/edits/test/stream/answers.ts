@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type EditOptions, readEdits } from "../../src/read/edits.js";
-import type { EditEvent } from "../../src/read/reader.js";
+import type { EditEvent } from "../../src/read/format.js";
 
 /** A model's output and what is read from it, in the notation of `show`. */
 export interface Answer {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseEdits, readEdits } from "../../src/read/edits.js";
-import type { EditEvent } from "../../src/read/reader.js";
+import type { EditEvent } from "../../src/read/format.js";
 import { parsePatch } from "../../src/unified/parse.js";
 
 const SEARCH = "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
