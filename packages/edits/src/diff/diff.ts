@@ -58,12 +58,29 @@ function markMany(
   removed: Uint8Array,
   added: Uint8Array,
 ): void {
-  const keptLeft = dropSingles(left, countEach(right, size), limit, removed.subarray(start));
-  const keptRight = dropSingles(right, countEach(left, size), limit, added.subarray(start));
+  const keptLeft = keepShared(left, right, size, removed.subarray(start));
+  const keptRight = keepShared(right, left, size, added.subarray(start));
   const cost = limit ?? Math.max(256, Math.sqrt(keptLeft.length + keptRight.length));
   const kept = compareNumbers(take(left, keptLeft), take(right, keptRight), cost);
   for (let i = 0; i < keptLeft.length; i++) if (kept.removed[i] === 1) removed[start + keptLeft[i]!] = 1;
   for (let i = 0; i < keptRight.length; i++) if (kept.added[i] === 1) added[start + keptRight[i]!] = 1;
+}
+
+/** Marks the lines that the other side lacks as changed, and returns the indexes of the others. */
+function keepShared(numbers: Int32Array, others: Int32Array, size: number, changed: Uint8Array): Int32Array {
+  const isShared = new Uint8Array(size);
+  for (let i = 0; i < others.length; i++) isShared[others[i]!] = 1;
+  const kept = new Int32Array(numbers.length);
+  let length = 0;
+  for (let i = 0; i < numbers.length; i++) {
+    if (isShared[numbers[i]!] === 1) kept[length++] = i;
+    else changed[i] = 1;
+  }
+  return kept.subarray(0, length);
+}
+
+function take(numbers: Int32Array, indexes: Int32Array): Int32Array {
+  return indexes.map((index) => numbers[index]!);
 }
 
 /** Whether the unmarked lines are really equal, not only by hash. */
@@ -82,58 +99,6 @@ function isTrue(a: Source, b: Source, removed: Uint8Array, added: Uint8Array): b
     if (!isSameRun(a, from, b, other, i - from)) return false;
   }
   return true;
-}
-
-function take(values: Int32Array, indexes: Int32Array): Int32Array {
-  return indexes.map((index) => values[index]!);
-}
-
-function countEach(keys: Int32Array, size: number): Int32Array {
-  const counts = new Int32Array(size);
-  for (let i = 0; i < keys.length; i++) counts[keys[i]!]!++;
-  return counts;
-}
-
-const DROP = 0;
-const KEEP = 1;
-const FREQUENT = 2;
-
-/**
- * Marks lines that the other side lacks as changed, and returns the indexes of the others. Also drops lines that are very
- * frequent on the other side if they stand among dropped lines: they would only lengthen the search.
- */
-function dropSingles(keys: Int32Array, inOther: Int32Array, cost: number | undefined, changed: Uint8Array): Int32Array {
-  const frequent =
-    cost === Number.POSITIVE_INFINITY ? Number.POSITIVE_INFINITY : Math.min(1024, Math.sqrt(keys.length));
-  const fate = new Uint8Array(keys.length);
-  for (let i = 0; i < keys.length; i++) {
-    const count = inOther[keys[i]!]!;
-    fate[i] = count === 0 ? DROP : count >= frequent ? FREQUENT : KEEP;
-  }
-  const kept = new Int32Array(keys.length);
-  let length = 0;
-  for (let i = 0; i < keys.length; i++) {
-    if (fate[i] === KEEP || (fate[i] === FREQUENT && !isAmongDropped(fate, i))) kept[length++] = i;
-    else changed[i] = 1;
-  }
-  return kept.subarray(0, length);
-}
-
-/** Whether dropped lines stand on both sides and three in four of the lines around, up to the next kept one, are dropped. */
-function isAmongDropped(fate: Uint8Array, at: number): boolean {
-  let dropped = 0;
-  let frequent = 2;
-  for (const step of [-1, 1]) {
-    const before = dropped;
-    const limit = step < 0 ? Math.max(0, at - 100) : Math.min(fate.length - 1, at + 100);
-    for (let i = at + step; step < 0 ? i >= limit : i <= limit; i += step) {
-      if (fate[i] === KEEP) break;
-      if (fate[i] === DROP) dropped++;
-      else frequent++;
-    }
-    if (dropped === before) return false;
-  }
-  return frequent * 4 < dropped + frequent;
 }
 
 function collect(removed: Uint8Array, added: Uint8Array, oldLength: number, newLength: number): Change[] {

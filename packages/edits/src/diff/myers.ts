@@ -16,7 +16,7 @@ export function compareNumbers(a: Int32Array, b: Int32Array, cost: number): { re
     backward: new Int32Array(diagonals),
     cost,
     ...{ aStart: 0, aEnd: 0, bStart: 0, bEnd: 0, fLow: 0, fHigh: 0, bLow: 0, bHigh: 0 },
-    ...{ landmark: false, at: 0, on: 0, thorough: 0 },
+    ...{ at: 0, on: 0, thorough: 0 },
   };
   const stack = [0, a.length, 0, b.length, 0];
   while (stack.length > 0) {
@@ -71,18 +71,12 @@ interface Search {
   fHigh: number;
   bLow: number;
   bHigh: number;
-  landmark: boolean;
   /** The point found. */
   at: number;
   on: number;
   /** Which halves lie on a shortest path, so that their search needs no short cut: 1 the first, 2 the second. */
   thorough: number;
 }
-
-/** A snake of this many equal lines is taken for a sure landmark. */
-const SNAKE = 20;
-/** Below this cost the search is always exact. */
-const EXACT_COST = 256;
 
 function findMiddle(search: Search, minimal: boolean): void {
   const { aStart, aEnd, bStart, bEnd, offset, forward, backward } = search;
@@ -94,11 +88,8 @@ function findMiddle(search: Search, minimal: boolean): void {
   forward[offset + first] = aStart;
   backward[offset + last] = aEnd;
   for (let steps = 1; ; steps++) {
-    search.landmark = false;
     if (stepOn(search, odd) || stepBack(search, odd)) return;
-    if (minimal) continue;
-    if (search.landmark && steps > EXACT_COST && findLandmark(search, 4 * steps)) return;
-    if (steps >= search.cost) return giveUp(search);
+    if (!minimal && steps >= search.cost) return giveUp(search);
   }
 }
 
@@ -121,7 +112,6 @@ function stepOn(search: Search, odd: boolean): boolean {
       x++;
       y++;
     }
-    if (x - from > SNAKE) search.landmark = true;
     forward[offset + d] = x;
     below = right - 1;
     if (odd && bLow <= d && d <= bHigh && backward[offset + d]! <= x) return found(search, x, y, 3);
@@ -147,7 +137,6 @@ function stepBack(search: Search, odd: boolean): boolean {
       x--;
       y--;
     }
-    if (from - x > SNAKE) search.landmark = true;
     backward[offset + d] = x;
     beyond = up;
     if (!odd && fLow <= d && d <= fHigh && x <= forward[offset + d]!) return found(search, x, y, 3);
@@ -155,44 +144,10 @@ function stepBack(search: Search, odd: boolean): boolean {
   return false;
 }
 
-/** Whether a landmark lies so far ahead of the steps taken that it is good enough: the best one of the first side that has any. */
-function findLandmark(search: Search, least: number): boolean {
-  const { a, b, aStart, aEnd, bStart, bEnd, offset, forward, backward } = search;
-  const [first, last] = [aStart - bStart, aEnd - bEnd];
-  let best = least;
-  for (let d = search.fHigh; d >= search.fLow; d -= 2) {
-    const x = forward[offset + d]!;
-    const y = x - d;
-    const gain = x - aStart + (y - bStart) - Math.abs(d - first);
-    const isInside = x >= aStart + SNAKE && x < aEnd && y >= bStart + SNAKE && y < bEnd;
-    if (gain > best && isInside && isSnake(a, b, x - SNAKE, y - SNAKE)) {
-      best = gain;
-      found(search, x, y, 1);
-    }
-  }
-  if (best > least) return true;
-  for (let d = search.bHigh; d >= search.bLow; d -= 2) {
-    const x = backward[offset + d]!;
-    const y = x - d;
-    const gain = aEnd - x + (bEnd - y) - Math.abs(d - last);
-    const isInside = x > aStart && x <= aEnd - SNAKE && y > bStart && y <= bEnd - SNAKE;
-    if (gain > best && isInside && isSnake(a, b, x, y)) {
-      best = gain;
-      found(search, x, y, 2);
-    }
-  }
-  return best > least;
-}
-
 function found(search: Search, at: number, on: number, thorough: number): true {
   search.at = at;
   search.on = on;
   search.thorough = thorough;
-  return true;
-}
-
-function isSnake(a: Int32Array, b: Int32Array, x: number, y: number): boolean {
-  for (let k = 0; k < SNAKE; k++) if (a[x + k] !== b[y + k]) return false;
   return true;
 }
 
