@@ -139,7 +139,8 @@ const isProse = (node: ts.Node, { fileName }: ts.SourceFile) =>
 /** An option left out, with the comma behind it. */
 function leaveOut(node: ts.ObjectLiteralExpression, source: ts.SourceFile, add: (change: Change) => void): void {
   for (const property of node.properties) {
-    if (isProse(property, source)) continue;
+    // An object of a schema takes other properties unless it refuses them.
+    if (isProse(property, source) || property.getText(source) === '"additionalProperties": true') continue;
     const comma = source.text.slice(property.getEnd()).match(/^\s*,/)?.[0].length ?? 0;
     add({ kind: "option", start: property.getStart(source), end: property.getEnd() + comma, text: "" });
   }
