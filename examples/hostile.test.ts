@@ -141,7 +141,7 @@ test("agentsmithy-1.13's client applies no diff of a file that the server change
 
 test("coven's client touches no file, whatever tools it approves", () =>
   attack(async (trap, reached) => {
-    const app = serve(coven, {
+    const handlers: CovenHandlers = {
       ...refusing<CovenHandlers>(coven),
       health: () => "OK",
       ready: () => "ready (1 agents)",
@@ -156,8 +156,9 @@ test("coven's client touches no file, whatever tools it approves", () =>
         yield { type: "done", full_response: trap.changes[0]!.diff };
       },
       approveTool: ({ approved }) => ({ success: true, approved }),
-    });
-    await talkCoven(story(app, trap));
+    };
+    // Its stream may end before the decisions.
+    await talkCoven(story(serve(coven, handlers, { keepsAsks: true }), trap));
   }));
 
 test("fold-gateway's client applies nothing outside its folder", () =>

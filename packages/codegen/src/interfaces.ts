@@ -70,7 +70,7 @@ export function interfaces(
 }
 
 function writeOperation(page: Page, name: string, operation: Operation): Written {
-  const { given, handed, prose, call } = callOf(page, name, operation);
+  const { given, handed, prose, session } = callOf(page, name, operation);
   const { stream } = operation.answer;
   // Reopening a stream of another method would repeat its effect.
   const reopens = stream !== undefined && operation.method === "GET";
@@ -86,15 +86,17 @@ function writeOperation(page: Page, name: string, operation: Operation): Written
     return {
       declarations: [],
       client: `${prose}  ${name}(${given}${sent}): ${promise}<${answered}>;`,
-      handler: `${prose}  ${name}(${handed}, ${bytes}${call}): ${written} | ${promise}<${written}>;`,
+      handler: `${prose}  ${name}(${handed}, ${bytes}call: ${page.ours("Call", session)}): ${written} | ${promise}<${written}>;`,
     };
   }
   const messages = `${pascal(name)}Message`;
   const asks = declareAsks(page, `${pascal(name)}Asks`, "server", stream.messages);
+  const noAsks = session && `${page.global("Record")}<never, never>`;
+  const call = page.ours("StreamCall", messages, asks.name || noAsks, session);
   return {
     declarations: [union(messages, schemasOf(page, stream.messages)), ...asks.declarations],
     client: `${prose}  ${name}(${given}${options}): ${page.ours("MessageStream", messages)};`,
-    handler: `${prose}  ${name}(${handed}, ${call}): ${page.global("AsyncIterable")}<${messages}>;`,
+    handler: `${prose}  ${name}(${handed}, call: ${call}): ${page.global("AsyncIterable")}<${messages}> | ${page.global("Promise")}<void>;`,
     session: isOfSession(page, operation) ? { messages, asks: asks.name } : undefined,
   };
 }
@@ -107,7 +109,7 @@ function answerOf({ answer: { json, text, binary, headers } }: Operation, name: 
 }
 
 function writeChannel(page: Page, name: string, channel: ChannelContract): Written {
-  const { given, handed, prose, call } = callOf(page, name, channel);
+  const { given, handed, prose, session } = callOf(page, name, channel);
   const client = `${pascal(name)}ClientMessage`;
   const server = `${pascal(name)}ServerMessage`;
   const clientAsks = declareAsks(page, `${pascal(name)}ClientAsks`, "client", channel.client);
@@ -127,7 +129,7 @@ function writeChannel(page: Page, name: string, channel: ChannelContract): Writt
       ...serverAsks.declarations,
     ],
     client: `${prose}  ${name}(${given}${options}): ${page.global("Promise")}<${held}>;`,
-    handler: `${prose}  ${name}(${handed}, channel: ${handled}, ${call}): void | ${page.global("Promise")}<void>;`,
+    handler: `${prose}  ${name}(${handed}, channel: ${handled}, call: ${page.ours("Call", session)}): void | ${page.global("Promise")}<void>;`,
     session: isOfSession(page, channel) ? { messages: server, asks: serverAsks.name } : undefined,
   };
 }
@@ -154,7 +156,7 @@ function writeErrorCodes(document: ContractDocument): string[] {
 }
 
 /** The shared part of a call's two lines: its prose and its parameters. */
-function callOf({ document, optional, ours }: Page, name: string, call: Operation | ChannelContract) {
+function callOf({ document, optional }: Page, name: string, call: Operation | ChannelContract) {
   const source = sourceOf(document);
   const { summary, description } = (source.operations[name] ?? source.channels[name])!;
   const { session } = document.contract;
@@ -164,7 +166,8 @@ function callOf({ document, optional, ours }: Page, name: string, call: Operatio
     prose: comment([summary, description], "  "),
     given: takes ? `input${optional.has(input) ? "?" : ""}: ${input}, ` : "",
     handed: takes ? `input: ${input}` : "input: {}",
-    call: `call: ${ours("Call", session === undefined ? "" : `${typeName(document)}Session`)}`,
+    /** The type of `call.session(key)`, if the contract has sessions. */
+    session: session === undefined ? "" : `${typeName(document)}Session`,
   };
 }
 

@@ -125,10 +125,10 @@ test.each<[why: string, ContractDocument, error: RegExp]>([
 });
 
 test("a schema named like one of our own types keeps its name, and ours is imported by another", async () => {
-  const files = await generate(contract({ word: object("MessageStream"), call: object("Call") }));
+  const files = await generate(contract({ word: object("MessageStream"), call: object("StreamCall") }));
   const text = files["made-up.ts"]!;
   expect(text).toContain(
-    "import type { Call as ParlanceCall, ContractValue, MessageStream as ParlanceMessageStream, ReopenOptions }",
+    "import type { ContractValue, MessageStream as ParlanceMessageStream, ReopenOptions, StreamCall as ParlanceStreamCall }",
   );
   expect(text).toContain("talk(options?: ReopenOptions): ParlanceMessageStream<TalkMessage>;");
   expect(text).toContain("export interface MessageStream {");

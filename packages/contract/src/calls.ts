@@ -130,8 +130,8 @@ export interface Session<Out, Asks = Record<never, never>> {
   ): Promise<Asks[T]>;
 }
 
-/** The context of a handler, passed beside its input. */
-export interface Call<S = never> {
+/** What every handler gets beside its input. */
+export interface CallContext<S = never> {
   readonly request: Request;
   /**
    * Aborted when the caller has gone, the call is cancelled, its session ends or the server closes. Its `reason` is a `Disconnected` when the caller was cut
@@ -142,8 +142,47 @@ export interface Call<S = never> {
   readonly principal: unknown;
   /** The streams and channels of a session of this principal. */
   session(key: string): S;
+}
+
+/** The context of an operation's or a channel's handler. */
+export interface Call<S = never> extends CallContext<S> {
   /** The open ask that this operation answers, if there is one. It is settled with the input when the handler returns, unless the handler settles it. */
   readonly ask?: OpenAsk | undefined;
+}
+
+/**
+ * The context of a stream's handler, which may yield messages, send them, or both.
+ *
+ * @example
+ * ```ts
+ * async send({ content }, call) {
+ *   const approve = (id: string) => call.ask({ type: "tool_approval", id, name: "write_file", input_json: "{}", request_id: "1" });
+ *   await runAgent(content, { onText: (text) => call.send({ type: "text", text }), approve, signal: call.signal });
+ *   await call.send({ type: "done", full_response: "" });
+ * }
+ * ```
+ */
+export interface StreamCall<Out, Asks = Record<never, never>, S = never> extends CallContext<S> {
+  /**
+   * Sends a message to the stream's reader, after those sent and yielded before. For callbacks, which cannot `yield`. Can be used without `call`.
+   *
+   * The promise resolves when the reader has room for another message, and rejects with the reason of `call.signal` when the stream ends first.
+   * Await it: without that, `send` throws at the limit `maxQueued`.
+   *
+   * @throws `Violation` for a message that breaks its schema; `Disconnected` with code `slow_reader` at the limit, or `closed` after the end
+   */
+  send(message: Out): Promise<void>;
+  /**
+   * Sends a question in the stream, and returns the decision on it: the input of the operation that answers it, with the operation's name as
+   * `type`. The first decision counts, later ones are refused with 409. A reader that resumes is shown the question again if it missed it.
+   *
+   * Rejects with the reason of `call.signal` when the stream ends, with that of `options.signal`, with `Disconnected` (`timeout`) after
+   * `askWithin`, an hour, and where `send` throws; never throws.
+   */
+  ask<T extends keyof Asks & string>(
+    message: Out & { readonly type: T },
+    options?: AskOptions<Asks[T]>,
+  ): Promise<Asks[T]>;
 }
 
 export interface OpenAsk {

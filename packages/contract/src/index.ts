@@ -3,6 +3,7 @@ export type {
   ByteStream,
   Bytes,
   Call,
+  CallContext,
   CallOptions,
   Channel,
   Closed,
@@ -11,6 +12,7 @@ export type {
   ReopenOptions,
   ServerChannel,
   Session,
+  StreamCall,
 } from "./calls.js";
 export type {
   Answer,

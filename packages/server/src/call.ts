@@ -1,8 +1,10 @@
-import type { Accepts, Call, OpenAsk } from "@parlance/contract";
+import type { Accepts, Call, OpenAsk, StreamCall } from "@parlance/contract";
 import {
   type AnyContract,
+  type AnyMessage,
   Disconnected,
   type Input,
+  misuse,
   Refusal,
   type Route,
   type Unbind,
@@ -72,9 +74,21 @@ export function received(called: Called): Tally | undefined {
   return called instanceof CalledOperation ? CalledOperation.received(called) : undefined;
 }
 
-/** The `call` argument of a handler. Its signal is the scope's. */
+/** The `call` argument of a handler of an operation or channel. Its signal is the scope's. */
 export function callOf(context: Context, called: Called, scope: Scope, ask?: OpenAsk): Call<AnySession> {
-  return new HandlerCall(context, called, scope, ask);
+  return new HandlerCall<OpenAsk>(context, called, scope, ask);
+}
+
+export type AnyStreamCall = StreamCall<AnyMessage, Record<string, AnyMessage>, AnySession>;
+
+/** The `call` argument of a stream's handler. */
+export function streamCallOf(
+  context: Context,
+  called: Called,
+  scope: Scope,
+  { send, ask }: Pick<AnyStreamCall, "send" | "ask">,
+): AnyStreamCall {
+  return new HandlerCall<typeof ask>(context, called, scope, ask, send) as HandlerCall<typeof ask> & AnyStreamCall;
 }
 
 // The getters of both are own properties, so that `{ ...call }` has them. All calls share them: V8 keeps a literal's own getter, and with it
@@ -108,16 +122,16 @@ class CalledOperation implements Called {
   }
 }
 
-class HandlerCall implements Call<AnySession> {
+class HandlerCall<Ask> {
   static readonly #request = {
     enumerable: true,
-    get(this: HandlerCall) {
+    get(this: HandlerCall<unknown>) {
       return this.#called.request;
     },
   };
   static readonly #signal = {
     enumerable: true,
-    get(this: HandlerCall) {
+    get(this: HandlerCall<unknown>) {
       return this.#scope.signal;
     },
   };
@@ -127,9 +141,10 @@ class HandlerCall implements Call<AnySession> {
   declare readonly signal: AbortSignal;
   readonly principal: unknown;
   readonly session: (key: string) => AnySession;
-  declare readonly ask?: OpenAsk;
+  declare readonly ask?: Ask;
+  declare readonly send?: AnyStreamCall["send"];
 
-  constructor(context: Context, called: Called, scope: Scope, ask: OpenAsk | undefined) {
+  constructor(context: Context, called: Called, scope: Scope, ask: Ask | undefined, send?: AnyStreamCall["send"]) {
     const { principal } = called;
     this.#called = called;
     this.#scope = scope;
@@ -138,6 +153,7 @@ class HandlerCall implements Call<AnySession> {
     this.principal = principal;
     this.session = (key) => context.sessions.session(nameOf(context, principal, key), key);
     if (ask) this.ask = ask;
+    if (send) this.send = send;
   }
 }
 
@@ -146,6 +162,15 @@ export function sessionOf(context: Context, { input, principal }: Called): strin
   const { session } = context.contract;
   const key = session === undefined ? undefined : input[session];
   return key === undefined ? undefined : nameOf(context, principal, String(key));
+}
+
+/** Where the asks of streams are kept, and looked for: under the session that a message or decision names, else under its principal. */
+export function asksOf(context: Context, { principal }: Called, named: AnyMessage): string {
+  const { session } = context.contract;
+  const key = session === undefined ? "" : (named as unknown as Readonly<Record<string, unknown>>)[session];
+  if (key === undefined)
+    throw misuse(`${context.contract.name}: no decision can name this ${named.type}, because it has no ${session}`);
+  return nameOf(context, principal, String(key));
 }
 
 /** A session belongs to the principal that uses its key, unless principals share them. */

@@ -35,6 +35,11 @@ export interface ServeOptions extends LimitOptions, OriginOptions {
    * @default the string itself, the `id` of an object, or its `sub` with `iss`. Claims that change with every token identify nobody
    */
   readonly identify?: ((principal: unknown) => string) | undefined;
+  /**
+   * Whether the app keeps the questions that its streams yield. Its handlers then get each decision on them, also late and double ones.
+   * @default false: a decision is refused with 404 where its question was never asked, and with 409 where it is decided or its stream has ended
+   */
+  readonly keepsAsks?: boolean | undefined;
   /** Whether principals share sessions of the same key. @default false: each principal has sessions of its own */
   readonly sharedSessions?: boolean | undefined;
 }

@@ -82,6 +82,14 @@ export interface Claimed extends Pick<Waiting, "message"> {
 export interface SessionStore {
   /** What a handler gets as `call.session(id)`, by the session's name. */
   session(key: string, id: string): AnySession;
+  /** Opens an ask that `show` sends to one reader, until the scope closes. Rejects where it is not answered. */
+  ask(
+    key: string,
+    message: AnyMessage,
+    show: () => unknown,
+    scope: Scope,
+    options?: AskOptions<AnyMessage>,
+  ): Promise<AnyMessage>;
   /** Reads a session until the scope closes. A new reader gets what no reader has confirmed, and the asks that are open. */
   subscribe(key: string, subscriber: Subscriber, scope: Scope): void;
   /**

@@ -36,7 +36,7 @@ export interface Double<H> extends App {
  * Makes a test server that answers from the contract's examples, or by the test's own handlers.
  *
  * A stream without a handler sends one example of each message that is no failure, and its first end. A channel does the same when it is open,
- * and then answers requests. Callers are not authenticated.
+ * and then answers requests. Callers are not authenticated, and decisions are answered whether their question is open or not.
  */
 export function double<H>(
   contract: ContractValue<unknown, H>,
@@ -64,6 +64,7 @@ export function double<H>(
 
   const app = serve(contract, Object.fromEntries(recorded) as H, {
     allowAnonymous: true,
+    keepsAsks: true,
     ...options,
     hooks: {
       ...options.hooks,

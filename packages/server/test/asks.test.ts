@@ -1,10 +1,11 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { connect } from "@parlance/client";
+import { type CovenHandlers, coven } from "@parlance/protocols/coven";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { type App, Refusal, type ServeOptions, serve } from "@parlance/server";
 import { memoryPubSub } from "@parlance/server/cluster";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 // Some clients never answer what they are asked.
 
@@ -27,6 +28,7 @@ const call = {
   params: {},
   requires_approval: true,
 } as const;
+const toolApproval = { type: "tool_approval", id: "c", name: "write_file", input_json: "{}", request_id: "1" } as const;
 
 /** The ask, once it is made. */
 async function asking(asked: readonly Promise<unknown>[]): Promise<{ answer: Promise<unknown> }> {
@@ -85,11 +87,36 @@ const onStream: Ask = async (options, signal) => {
   return { app, answer, late: () => client.approve({ session_id: "s", tool_call_id: "c" }) };
 };
 
+/** An ask of coven in the stream of a POST, which an operation answers. */
+const inPost =
+  (resume: boolean): Ask =>
+  async (options, signal) => {
+    const asked: Promise<unknown>[] = [];
+    const handlers = {
+      async send(_, call) {
+        const answer = call.ask(toolApproval, { signal: signal! });
+        answer.catch(() => {});
+        asked.push(answer);
+        await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
+      },
+      approveTool: ({ approved }) => ({ success: true, approved }),
+    } as Partial<CovenHandlers> as CovenHandlers;
+    const app = serve(coven, handlers, options);
+    const client = connect(coven, { fetch: app.fetch, resume });
+    const stream = client.send({ content: "x", sender: "me" });
+    await stream.opened;
+    onTestFinished(() => stream.cancel());
+    const { answer } = await asking(asked);
+    return { app, answer, late: () => client.approveTool({ agent_id: "1", tool_id: "c", approved: true }) };
+  };
+
 const asks: Record<string, [Ask, late: object]> = {
   "a handler's channel": [onChannel("channel", false), response],
   "a handler's channel that resumes": [onChannel("channel", true), response],
   "a session with a channel": [onChannel("session", false), response],
   "a session that an operation answers for": [onStream, { name: "Refusal", status: 409 }],
+  "a POST's stream": [inPost(false), { name: "Refusal", status: 409 }],
+  "a POST's stream that resumes": [inPost(true), { name: "Refusal", status: 409 }],
 };
 
 describe.each(Object.entries(asks))("An ask on %s", (_, [ask, whenLate]) => {
@@ -99,7 +126,7 @@ describe.each(Object.entries(asks))("An ask on %s", (_, [ask, whenLate]) => {
       name: "Disconnected",
       code: "timeout",
       message: expect.stringMatching(
-        /^(loco|emacs-agent): the answer to tool\.(request_approval|call) did not finish within 20 ms$/,
+        /^(loco|emacs-agent|coven): the answer to tool[._](request_approval|call|approval) did not finish within 20 ms$/,
       ),
     });
     expect(await late().catch((error: unknown) => error)).toMatchObject(whenLate);

@@ -9,6 +9,7 @@ import { LIMITS, type Limits } from "../src/limits.js";
 import type { Called } from "../src/options.js";
 import type { Sent, Subscriber } from "../src/ports.js";
 import { SessionMerge } from "../src/stream/merge.js";
+import type { Outgoing } from "../src/stream/outgoing.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -31,12 +32,15 @@ function merging(
     if (next) next(step);
     else ready.push(step);
   };
-  const own: AsyncIterator<AnyMessage> = {
-    next: async () => {
+  const encode = (message: AnyMessage, sent?: Sent) => new Encoded(message, { data: message.type }, sent);
+  const own = {
+    async next() {
       pulls++;
-      return ready.shift() ?? new Promise((resolve) => void steps.push(resolve));
+      const step =
+        ready.shift() ?? (await new Promise<IteratorResult<AnyMessage>>((resolve) => void steps.push(resolve)));
+      return step.done ? step : { done: false, value: encode(step.value) };
     },
-  };
+  } as unknown as Outgoing;
   let end = (): void => {};
   const stopAttending = vi.fn();
   const subscribe = vi.fn((_: string, subscriber: Subscriber) => {
@@ -57,16 +61,15 @@ function merging(
       joined: more.joined,
     },
   } as unknown as Context;
-  const encode = (message: AnyMessage, sent?: Sent) => new Encoded(message, { data: message.type }, sent);
   const { input = { id: "s" } } = more;
   const merged = new SessionMerge(context, { input } as unknown as Called, own, encode, scope, handler);
   const onHandlerDone = vi.fn();
   merged.onHandlerDone = onHandlerDone;
   const next = () => {
     const seen: { got: unknown } = { got: "waits" };
-    merged.next().then(
-      ({ done, value }) => {
-        seen.got = done ? "over" : value.message.type;
+    merged.pull(
+      (encoded) => {
+        seen.got = encoded?.message.type ?? "over";
       },
       (error) => {
         seen.got = error;

@@ -1,9 +1,10 @@
-import type { Stream } from "@parlance/contract";
+import type { Stream, StreamCall } from "@parlance/contract";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
-import type { AnyContract, Refusal } from "@parlance/wire";
+import type { AnyContract, AnyMessage, Refusal } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { expect, onTestFinished } from "vitest";
 import type { Context } from "../src/call.js";
+import { ledger } from "../src/ledger.js";
 import { LIMITS } from "../src/limits.js";
 import type { Called } from "../src/options.js";
 import { produce } from "../src/stream/produce.js";
@@ -13,8 +14,11 @@ export const done = { type: "done", full_response: "" };
 export const block = (event: string, data: object, id = "") =>
   `event: ${event}\n${id}data: ${JSON.stringify(data)}\n\n`;
 
+/** The handler's context. */
+export type MakingCall = StreamCall<AnyMessage, Record<string, AnyMessage>>;
+
 export interface Making {
-  readonly handler: (input: unknown, call: { readonly signal: AbortSignal }) => unknown;
+  readonly handler: (input: unknown, call: MakingCall) => unknown;
   /** What the contract says of the stream. */
   readonly stream?: Partial<Stream>;
   readonly message?: (type: string) => Refusal | undefined;
@@ -22,7 +26,7 @@ export interface Making {
   readonly profiles?: AnyContract["profiles"];
 }
 
-/** A stream of a handler that a test is, with limits of half a second for the handler and a second for a heartbeat. */
+/** A stream of a handler that a test is, with a heartbeat of a second, and queues of a hundred characters. */
 export function making({ handler, stream = {}, message = () => undefined, profiles }: Making) {
   const root = Scope.open((error) => {
     throw error;
@@ -38,10 +42,13 @@ export function making({ handler, stream = {}, message = () => undefined, profil
     ...(profiles && { profiles }),
     operations: { send: { ...send!, answer: { ...send!.answer, stream: described } } },
   };
+  const limits = { ...LIMITS, heartbeat: 1000, maxQueued: 100 };
   const context = {
     contract,
     options: profiles ? { profile: "own" } : {},
-    limits: { ...LIMITS, heartbeat: 1000, answerWithin: 500 },
+    limits,
+    ownerOf: () => "me",
+    ledger: ledger(limits, root),
     handlers: { send: handler },
     callbacks: {
       message: (_: unknown, { type }: { readonly type: string }, from: string) => {

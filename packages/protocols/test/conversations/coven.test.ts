@@ -1,7 +1,7 @@
 import { type CovenHandlers, coven, type SendMessage } from "@parlance/protocols/coven";
-import { Refusal } from "@parlance/server";
+import { Refusal, type ServeOptions } from "@parlance/server";
 import { expect, it } from "vitest";
-import { all, type Carrier, deferred, hold, overEachCarrier } from "./carriers.js";
+import { all, type Carrier, hold, overEachCarrier } from "./carriers.js";
 
 const counters = {
   input_tokens: 12,
@@ -30,7 +30,8 @@ const refuse = () => {
 const beside = Object.fromEntries(
   Object.keys(coven.operations).map((name) => [name, refuse]),
 ) as unknown as CovenHandlers;
-const held = (carrier: Carrier, handlers: Partial<CovenHandlers>) => hold(carrier, coven, { ...beside, ...handlers });
+const held = (carrier: Carrier, handlers: Partial<CovenHandlers>, served?: ServeOptions) =>
+  hold(carrier, coven, { ...beside, ...handlers }, { served });
 
 overEachCarrier("coven", (carrier) => {
   it("a whole conversation, which the hooks see in order", async () => {
@@ -50,7 +51,7 @@ overEachCarrier("coven", (carrier) => {
     const usage = { ...totals, total_tokens: 2, request_count: 1 };
     const binding = { binding_id: "b", agent_name: "echo", working_dir: "/p" };
     const unbound: unknown[] = [];
-    const { client } = await held(carrier, {
+    const handlers: Partial<CovenHandlers> = {
       health: () => "OK",
       ready: () => "ready (1 agents)",
       listAgents: ({ workspace = "all" }) => [{ id: "1", name: workspace, capabilities: ["chat"] }],
@@ -67,7 +68,8 @@ overEachCarrier("coven", (carrier) => {
       createBinding: () => ({ ...binding, rebound_from: null }),
       deleteBinding: (channel) => void unbound.push(channel),
       usageStats: () => usage,
-    });
+    };
+    const { client } = await held(carrier, handlers, { keepsAsks: true });
     const channel = { frontend: "slack", channel_id: "C" };
     expect([await client.health(), await client.ready()]).toEqual(["OK", "ready (1 agents)"]);
     expect(await client.listAgents()).toMatchObject([{ name: "all" }]);
@@ -91,18 +93,14 @@ overEachCarrier("coven", (carrier) => {
   });
 
   it("a tool waits within its stream for the decision, which another call brings", async () => {
-    const decided = deferred<boolean>();
     const { client } = await held(carrier, {
-      async *send() {
-        yield { type: "tool_approval", id: "t", name: "rm", input_json: "{}", request_id: "r" };
-        const approved = await decided.promise;
+      async *send(_, call) {
+        const ask = { type: "tool_approval", id: "t", name: "rm", input_json: "{}", request_id: "r" } as const;
+        const { approved } = await call.ask(ask);
         yield { type: "tool_state", id: "t", state: approved ? "running" : "denied", detail: "" };
         yield { type: "done", full_response: "over" };
       },
-      approveTool({ approved }) {
-        decided.resolve(approved);
-        return { success: true, approved };
-      },
+      approveTool: ({ approved }) => ({ success: true, approved }),
     });
     const states: string[] = [];
     for await (const message of client.send(input)) {

@@ -111,6 +111,10 @@ export class ClusterSessions implements SessionStore {
     };
   }
 
+  ask(...asked: Parameters<SessionStore["ask"]>): Promise<AnyMessage> {
+    return this.#local.ask(...asked);
+  }
+
   joined(key: string): Promise<unknown> | undefined {
     return this.#followed.get(key)?.joining;
   }

@@ -1,7 +1,7 @@
 import type { OpenAsk } from "@parlance/contract";
-import type { AnyMessage } from "@parlance/wire";
+import { type AnyMessage, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
-import { type Context, callOf, sessionOf } from "../call.js";
+import { asksOf, type Context, callOf, sessionOf } from "../call.js";
 import type { Called } from "../options.js";
 import { isRevoked } from "../reason.js";
 import type { Answer } from "./answer.js";
@@ -16,9 +16,12 @@ export async function operate(
   const { handlers, limits, sessions, root } = context;
   const { operation: name, input } = called;
   const { settles, endsSession, answer } = context.operations.get(name)!;
-  const session = settles || endsSession || sessions.joined ? sessionOf(context, called) : undefined;
   const reply = { ...(settles && input), type: name } as AnyMessage;
+  const named = settles || endsSession || sessions.joined ? sessionOf(context, called) : undefined;
+  const session = named ?? (settles ? asksOf(context, called, reply) : undefined);
   const claimed = session !== undefined && settles ? await sessions.claim(session, reply) : undefined;
+  // A handler of a session's decision has the protocol's own words for an unknown session or ask.
+  if (settles && !claimed && named === undefined && !context.options.keepsAsks) throw unasked(name);
   let settled: { readonly done: Promise<void> | void } | undefined;
   const ask: OpenAsk | undefined = claimed && {
     message: claimed.message,
@@ -42,6 +45,10 @@ export async function operate(
   } finally {
     claimed?.release?.();
   }
+}
+
+function unasked(operation: string): Refusal {
+  return new Refusal(`no question that ${operation} answers is open with this id`, { status: 404 });
 }
 
 /** Waits for a handler, whose caller may go, but not be revoked. */

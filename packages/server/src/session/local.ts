@@ -72,6 +72,16 @@ export class LocalSessions implements SessionStore {
     };
   }
 
+  ask(
+    key: string,
+    message: AnyMessage,
+    show: () => unknown,
+    scope: Scope,
+    options?: AskOptions<AnyMessage>,
+  ): Promise<AnyMessage> {
+    return this.#ask(key, message, options, { show, scope });
+  }
+
   subscribe(key: string, subscriber: Subscriber, scope: Scope): void {
     if (scope.closed) return;
     const hub = this.#hubOf(key);
@@ -213,10 +223,16 @@ export class LocalSessions implements SessionStore {
     }
   }
 
-  #ask(key: string, message: AnyMessage, options: AskOptions<AnyMessage> = {}): Promise<AnyMessage> {
+  /** `stream`: the one that shows it. Without it every reader of the session is shown it. */
+  #ask(
+    key: string,
+    message: AnyMessage,
+    options: AskOptions<AnyMessage> = {},
+    stream?: { readonly show: () => unknown; readonly scope: Scope },
+  ): Promise<AnyMessage> {
     return new Promise<AnyMessage>((resolve, reject) => {
       options.signal?.throwIfAborted();
-      this.check(message);
+      if (!stream) this.check(message);
       const hub = this.#hubOf(key);
       const scope = hub.scope.child("asks");
       try {
@@ -245,9 +261,11 @@ export class LocalSessions implements SessionStore {
       });
       const { signal } = options;
       if (signal) scope.onAbort(signal, () => fail(signal.reason));
+      if (stream) scope.add(stream.scope.hold(() => fail(stream.scope.reason ?? this.#over(key))));
       try {
         const on = { settle, fail, part: options.onPart };
-        if (this.#isAnsweredByOperation(message)) this.#askReaders(key, hub, message, scope, on);
+        if (stream) this.#open(key, hub, message, scope, on, stream.show);
+        else if (this.#isAnsweredByOperation(message)) this.#askReaders(key, hub, message, scope, on);
         else askChannels(hub, message, scope, on);
       } catch (error) {
         fail(error);
@@ -269,17 +287,26 @@ export class LocalSessions implements SessionStore {
 
   /** Shows an ask to every reader; an operation answers it. */
   #askReaders(key: string, hub: Hub, message: AnyMessage, scope: Scope, on: Settling): void {
+    this.#open(key, hub, message, scope, on, (waiting) => {
+      scope.add(() => {
+        // The next reader is shown open asks only.
+        const sent = hub.sentAsks.get(waiting);
+        if (sent) forget(hub, sent);
+        hub.sentAsks.delete(waiting);
+      });
+      hub.sentAsks.set(waiting, this.#send(key, message).sent);
+    });
+  }
+
+  /** Opens an ask that an operation answers, and shows it. */
+  #open(key: string, hub: Hub, message: AnyMessage, scope: Scope, on: Settling, show: (ask: Waiting) => unknown): void {
     const waiting = hub.asks.open(message, on);
     if (!waiting) throw misuse(`${this.#contract.name}: this ${message.type} asks nothing; send it`);
     scope.add(() => {
       hub.asks.withdraw(waiting);
-      // The next reader is shown open asks only.
-      const sent = hub.sentAsks.get(waiting);
-      if (sent) forget(hub, sent);
-      hub.sentAsks.delete(waiting);
       if (!hub.scope.closed) this.#settled.remember(key, waiting);
     });
-    hub.sentAsks.set(waiting, this.#send(key, message).sent);
+    show(waiting);
   }
 
   #isAnsweredByOperation({ type }: AnyMessage): boolean {

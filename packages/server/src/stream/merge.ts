@@ -1,4 +1,4 @@
-import { type AnyMessage, Refusal } from "@parlance/wire";
+import { Refusal } from "@parlance/wire";
 import { Queue, type Waiter, waiter } from "@parlance/wire/link";
 import { type Scope, until } from "@parlance/wire/scope";
 import { type Context, sessionOf } from "../call.js";
@@ -7,6 +7,7 @@ import type { Tally } from "../ledger.js";
 import { headersDueAfter } from "../limits.js";
 import type { Called } from "../options.js";
 import type { Sent, Subscriber } from "../ports.js";
+import type { OnError, OnNext, Outgoing } from "./outgoing.js";
 
 /** Characters of a handler's own messages that may be queued beside those of others. */
 const AHEAD = 64 * 1024;
@@ -17,12 +18,12 @@ const TAKEN = 64 * 1024;
  * Merges a handler's messages with those that others send to its session, until the session ends or the scope closes. The handler's
  * first step comes before anything else, because it may refuse.
  */
-export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
+export class SessionMerge implements Subscriber {
   /** Called when the handler has returned before its first message: the caller is let in, and messages of others may follow. */
   onHandlerDone: (() => void) | undefined;
   readonly #context: Context;
   readonly #key: string;
-  readonly #own: AsyncIterator<AnyMessage>;
+  readonly #own: Outgoing;
   readonly #encode: Encode;
   readonly #scope: Scope;
   /** The handler's scope, which closes when the session ends. */
@@ -39,14 +40,7 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   /** Messages of others that are on their way to a reader, with their places in the stream. */
   readonly #placed: { readonly sent: Sent; readonly seq: number }[] = [];
 
-  constructor(
-    context: Context,
-    called: Called,
-    own: AsyncIterator<AnyMessage>,
-    encode: Encode,
-    scope: Scope,
-    handler: Scope,
-  ) {
+  constructor(context: Context, called: Called, own: Outgoing, encode: Encode, scope: Scope, handler: Scope) {
     this.#context = context;
     this.#key = sessionOf(context, called) ?? "";
     this.#own = own;
@@ -77,9 +71,10 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     this.#stopAttending = context.sessions.attend(this.#key, () => this.#join(), scope);
   }
 
-  next(): Promise<IteratorResult<Encoded>> {
-    if (this.#stage === "new") return this.#begin();
-    return this.#inbox.next();
+  /** Calls back once: with the next message, with undefined at the end, or with an error. */
+  pull(onNext: OnNext, onError: OnError): void {
+    const next = this.#stage === "new" ? this.#begin() : this.#inbox.next();
+    next.then(({ done, value }) => onNext(done ? undefined : value), onError);
   }
 
   /** Further messages that are queued already, beside that of `next`. */
@@ -122,7 +117,7 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
     this.#wake = () => waiting.close();
     // Undefined where the handler takes too long, or the session ends before.
     const first = await until(waiting, headersDueAfter(this.#context.limits), coming);
-    const value = first && !first.done ? this.#encode(first.value) : undefined;
+    const value = first && !first.done ? first.value : undefined;
     this.#join(value ? () => this.#own.next() : first ? undefined : () => coming);
     // Its caller may end the session on another server as soon as it is let in.
     await this.#context.sessions.joined?.(this.#key);
@@ -132,7 +127,7 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   }
 
   /** Reads the session, and the handler where it has more. Nothing is left to join where the session has ended. */
-  #join(more?: () => Promise<IteratorResult<AnyMessage>>): void {
+  #join(more?: () => Promise<IteratorResult<Encoded>>): void {
     if (this.#stage === "joined") return;
     this.#stage = "joining";
     this.#context.sessions.subscribe(this.#key, this, this.#scope);
@@ -142,13 +137,13 @@ export class SessionMerge implements AsyncIterator<Encoded>, Subscriber {
   }
 
   /** The handler is paused while its reader is behind; senders of other messages cannot be. */
-  async #drain(coming: Promise<IteratorResult<AnyMessage>>): Promise<void> {
+  async #drain(coming: Promise<IteratorResult<Encoded>>): Promise<void> {
     for (
       let step = await coming;
       !step.done && !this.#scope.closed && !this.#inbox.ended;
       step = await this.#own.next()
     ) {
-      this.#put(this.#encode(step.value));
+      this.#put(step.value);
       while (this.#inbox.weight > AHEAD && !this.#inbox.ended)
         await new Promise<void>((resolve) => {
           this.#taken = resolve;

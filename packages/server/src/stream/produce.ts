@@ -1,14 +1,15 @@
 import type { Stream } from "@parlance/contract";
 import { type AnyMessage, encode, faultMessage, misuse } from "@parlance/wire";
-import { type Scope, until, within } from "@parlance/wire/scope";
-import { type Context, callOf, isHidden, refusalOf } from "../call.js";
-import { invoke } from "../callback.js";
+import { type Scope, until } from "@parlance/wire/scope";
+import { type Context, isHidden, refusalOf, streamCallOf } from "../call.js";
 import { type Encode, type Encoded, encoderFor } from "../codecs.js";
 import { headersDueAfter } from "../limits.js";
 import type { Called, How } from "../options.js";
 import type { Production } from "../ports.js";
 import { cancelled } from "../reason.js";
 import { SessionMerge } from "./merge.js";
+import { type OnError, type OnNext, Outgoing } from "./outgoing.js";
+import { hasQuestions, Questions } from "./questions.js";
 
 /**
  * Turns a handler's messages into blocks of Server-Sent Events. Resolves with the first message, so that a handler can still refuse with a
@@ -16,7 +17,7 @@ import { SessionMerge } from "./merge.js";
  * before that. The scope's end aborts the handler.
  */
 export async function produce(context: Context, called: Called, scope: Scope): Promise<Production> {
-  const { contract, options, callbacks, limits, handlers } = context;
+  const { contract, options, limits, handlers } = context;
   const described = contract.operations[called.operation]!.answer.stream!;
   const encode = encoderFor(contract, {
     side: "server",
@@ -26,19 +27,14 @@ export async function produce(context: Context, called: Called, scope: Scope): P
   });
   // The end of its session aborts the handler, and leaves what was sent before to the reader.
   const handler = described.closedBy === undefined ? scope : scope.child();
-  const call = callOf(context, called, handler);
-  // An async function may return its messages as well, or throw what refuses the call.
-  const messages = await within(scope, limits.answerWithin, `the handler of ${called.operation}`, () =>
-    handlers[called.operation]!(called.input, call),
-  );
-  const own = messagesOf(messages, called.operation)[Symbol.asyncIterator]();
-  // A failure of the handler's clean-up has no reader any more.
-  handler.add(() =>
-    invoke(
-      () => own.return?.(),
-      (error) => callbacks.report(error, "handler", called.operation),
-    ),
-  );
+  const questions = new Questions(context, called, handler);
+  const note = hasQuestions(context, called) ? (message: AnyMessage) => questions.note(message) : undefined;
+  const own = new Outgoing(context, called, { encode, note }, handler);
+  const call = streamCallOf(context, called, handler, {
+    send: own.send,
+    ask: (message, options) => questions.ask(message, options, own.send),
+  });
+  own.begin(handlers[called.operation]!(called.input, call));
   const merged =
     described.closedBy === undefined ? undefined : new SessionMerge(context, called, own, encode, scope, handler);
   const handled = new Handled({ context, operation: called.operation, called, described, scope, encode, own, merged });
@@ -47,7 +43,7 @@ export async function produce(context: Context, called: Called, scope: Scope): P
   if (merged) merged.onHandlerDone = () => waiting.close();
   const early = await until(waiting, headersDueAfter(limits), handled.first);
   if (scope.closed) throw scope.reason ?? cancelled();
-  if (early?.done && needsEnd(described)) throw unended(called.operation, described);
+  if (early && !early.encoded && needsEnd(described)) throw unended(called.operation, described);
   handled.open(early === undefined);
   return handled;
 }
@@ -59,21 +55,24 @@ interface Handling {
   readonly described: Stream;
   readonly scope: Scope;
   readonly encode: Encode;
-  readonly own: AsyncIterator<AnyMessage>;
+  readonly own: Outgoing;
   readonly merged: SessionMerge | undefined;
 }
 
 const DONE = { done: true, value: undefined } as const;
+
+type Blocks = IteratorResult<readonly string[]>;
 
 /** A handler's messages as blocks. A hand-written iterator: an async generator would cost each message three more promises. */
 class Handled implements Production, AsyncIterator<readonly string[]> {
   readonly #handling: Omit<Handling, "called">;
   /** Undefined once it is released. */
   #called: Called | undefined;
-  /** The first step, requested at once and checked before the request is accepted. */
-  readonly first: Promise<IteratorResult<Encoded>>;
+  /** The first message, requested at once and checked before the request is accepted. Without one the handler is done. */
+  readonly first: Promise<{ readonly encoded: Encoded | undefined }>;
   headersDue = false;
-  #waiting: typeof this.first | undefined;
+  #isFirst = true;
+  #resolve: (blocks: Blocks) => void = () => {};
   #id: ((seq: number) => string) | undefined;
   #last = "";
   #seq = 0;
@@ -83,8 +82,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
   constructor({ called, ...handling }: Handling) {
     this.#handling = handling;
     this.#called = called;
-    this.first = this.#firstStep();
-    this.#waiting = this.first;
+    this.first = new Promise((resolve, reject) => this.#pull((encoded) => resolve({ encoded }), reject));
     // It may reject when nobody reads it any more.
     this.first.catch(() => {});
   }
@@ -111,42 +109,50 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     this.#called = undefined;
   }
 
-  async next(): Promise<IteratorResult<readonly string[]>> {
-    const { operation, described, scope, encode, merged } = this.#handling;
-    if (this.#over) return DONE;
-    if (this.#isEnded()) return this.#finish();
-    const blocks: string[] = [];
+  next(): Promise<Blocks> {
+    if (this.#over) return Promise.resolve(DONE);
+    if (this.#isEnded()) return Promise.resolve(this.#finish());
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      if (!this.#isFirst) return this.#pull(this.#onNext, this.#onError);
+      this.#isFirst = false;
+      this.first.then(({ encoded }) => this.#onNext(encoded), this.#onError);
+    });
+  }
+
+  #pull(onNext: OnNext, onError: OnError): void {
     try {
-      const waiting = this.#waiting;
-      this.#waiting = undefined;
-      const step = await (waiting ?? this.#step());
-      if (!step.done) {
-        blocks.push(this.#block(merged || waiting ? (step.value as Encoded) : encode(step.value as AnyMessage)));
-        for (const encoded of merged?.rest() ?? []) {
-          if (this.#isEnded()) break;
-          blocks.push(this.#block(encoded));
-        }
-        return { done: false, value: blocks };
-      }
-      if (scope.closed) return this.#end("gone");
-      if (needsEnd(described) && !described.mayEnd?.includes(this.#last)) throw unended(operation, described);
-      return this.#finish();
+      (this.#handling.merged ?? this.#handling.own).pull(onNext, onError);
     } catch (error) {
-      blocks.push(...this.#fail(error));
-      return blocks.length > 0 ? { done: false, value: blocks } : DONE;
+      onError(error);
     }
   }
 
-  async #firstStep(): Promise<IteratorResult<Encoded>> {
-    const { merged, own, encode } = this.#handling;
-    if (merged) return merged.next();
-    const step = await own.next();
-    return step.done ? step : { done: false, value: encode(step.value) };
-  }
+  readonly #onNext = (encoded: Encoded | undefined): void => {
+    const { operation, described, scope, merged, own } = this.#handling;
+    const blocks: string[] = [];
+    try {
+      if (encoded) {
+        blocks.push(this.#block(encoded));
+        for (const further of (merged ?? own).rest()) {
+          if (this.#isEnded()) break;
+          blocks.push(this.#block(further));
+        }
+        return this.#resolve({ done: false, value: blocks });
+      }
+      if (scope.closed) return this.#resolve(this.#end("gone"));
+      if (needsEnd(described) && !described.mayEnd?.includes(this.#last)) throw unended(operation, described);
+      this.#resolve(this.#finish());
+    } catch (error) {
+      blocks.push(...this.#fail(error));
+      this.#resolve(blocks.length > 0 ? { done: false, value: blocks } : DONE);
+    }
+  };
 
-  #step(): Promise<IteratorResult<Encoded | AnyMessage>> {
-    return (this.#handling.merged ?? this.#handling.own).next();
-  }
+  readonly #onError = (error: unknown): void => {
+    const blocks = this.#fail(error);
+    this.#resolve(blocks.length > 0 ? { done: false, value: blocks } : DONE);
+  };
 
   #isEnded(): boolean {
     return this.#handling.described.end?.includes(this.#last) === true;
@@ -207,10 +213,4 @@ function needsEnd({ end = [], sentinel }: Stream): boolean {
 
 function unended(operation: string, { end = [] }: Stream): TypeError {
   return misuse(`the handler of ${operation} returned without ${end.join(" or ")}`);
-}
-
-function messagesOf(returned: unknown, operation: string): AsyncIterable<AnyMessage> {
-  const iterable = (returned ?? {}) as AsyncIterable<AnyMessage>;
-  if (typeof iterable[Symbol.asyncIterator] === "function") return iterable;
-  throw misuse(`the handler of ${operation} returned no messages: write it as \`async *${operation}\``);
 }
