@@ -47,7 +47,7 @@ export class Questions {
     return sessions.ask(session ?? asksOf(this.#context, this.#called, message), message, show, this.#scope, options);
   }
 
-  /** Opens what the handler yields or sends as a question. Nobody waits for its answer here. */
+  /** Opens a question that the handler yields or sends. */
   note(message: AnyMessage): void {
     if (message === this.#asking || !this.#asks.exchangeOf(message)) return;
     const { sessions } = this.#context;
