@@ -21,10 +21,13 @@ export function equivalentOf(equivalents: readonly Equivalent[], mutant: Mutant)
 
 /** Entries whose line or change is no more. */
 export function stale(root: string, equivalents: readonly Equivalent[]): Equivalent[] {
+  const mutants = new Map<string, Mutant[]>();
   return equivalents.filter((equivalent) => {
-    const path = join(root, equivalent.file);
+    const { file } = equivalent;
+    const path = join(root, file);
     if (!existsSync(path)) return true;
-    return !mutantsOf(equivalent.file, readFileSync(path, "utf8")).some((mutant) => matches(equivalent, mutant));
+    if (!mutants.has(file)) mutants.set(file, mutantsOf(file, readFileSync(path, "utf8")));
+    return !mutants.get(file)!.some((mutant) => matches(equivalent, mutant));
   });
 }
 

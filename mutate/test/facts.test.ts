@@ -10,7 +10,7 @@ const FILES: Readonly<Record<string, string>> = {
   "schemas/chat/FACTS.md": `| section | fact | held by | tested by |
 |---|---|---|---|
 | A | The path. | \`contract.json#/operations/send\` | \`sample 3\`, \`flow.jsonl 2\` |
-| B | A text. | \`README.md#text\`, \`messages/text.json#/properties/inner/properties/text\` | \`one.test.ts#says %s, \\\`twice\` |
+| B | A text. | \`README.md#text\`, \`messages/text.json#/properties/inner/properties/text\` | \`one.test.ts#sends %s, \\\`twice\` |
 `,
   "schemas/chat/contract.json": `{
   "description": "Not a place.",
@@ -122,7 +122,7 @@ test("a test is named by its file and an expression for its title", () => {
   const [, held] = titles("flow.jsonl 2");
   expect("'chat' our client holds the transcript flow").toMatch(held!);
   expect("'chat-2' our client holds the transcript flow").not.toMatch(held!);
-  const [words] = titles("one.test.ts#says %s (twice)");
-  expect("a client says `x` (`twice`)").toMatch(words!);
+  const [words] = titles("one.test.ts#sends %s (twice)");
+  expect("a client sends `x` (`twice`)").toMatch(words!);
   expect(testsOf(root, fact({ tested: ["peers/peers.test.ts#curl"] }))).toEqual([]);
 });

@@ -140,7 +140,7 @@ describe("An edit block", () => {
     expect(made).toMatchObject({ ok: false, reason: expect.stringContaining("relative to the workspace") });
   });
 
-  it("that is broken is refused, with everything that is wrong in it", () => {
+  it("that is broken is refused, with every problem", () => {
     expect(toDiffMessages("```edit\nfile: a.py\nfoo bar\n```\n\n```edit\naction: edit\n```\n")).toEqual({
       ok: false,
       reason: expect.stringMatching(/^The block breaks its format: "foo bar" [^.]*\. The block names no file[^.]*\.$/),
