@@ -210,5 +210,8 @@ describe("A diff message", () => {
       message({ diff: "--- a/a.ts\n+++ b/a.ts\n@@ -9 +9 @@\n-one\n+two\n", line_start: 9, line_end: 9 }),
     );
     expect(absolute).not.toHaveProperty("at");
+    // Two lines before `line_start` a hunk cannot be about it.
+    expect(readDiffMessage(message({ line_start: 2, line_end: 2 }))).not.toHaveProperty("at");
+    expect(readDiffMessage(message({ line_start: 3, line_end: 3 }))).toHaveProperty("at");
   });
 });

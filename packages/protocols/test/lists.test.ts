@@ -43,7 +43,7 @@ const lists: readonly [contract: AnyContract, address: string, endpoints: string
        POST /api/sessions/{session_id}/resume 200 404 409
        GET /api/sessions/{session_id}/events 200 404`,
       "server: message.delta tool.call tool.result file.changed agent.state error",
-      "SESSION_NOT_FOUND INVALID_TOOL_CALL PERMISSION_DENIED LLM_API_ERROR MCP_SERVER_ERROR TRANSCRIPT_ERROR",
+      "SESSION_NOT_FOUND:404 INVALID_TOOL_CALL:404 PERMISSION_DENIED:500 LLM_API_ERROR:500 MCP_SERVER_ERROR:500 TRANSCRIPT_ERROR:500",
     ],
     [
       foldGateway,
@@ -77,9 +77,15 @@ const lists: readonly [contract: AnyContract, address: string, endpoints: string
        GET /v1/sessions/{session_id}/stream 101`,
       `client: client.hello client.user_message client.context_update client.approval_response client.patch_apply_result client.command_result client.cancel client.file_changes
        server: server.hello assistant.thinking agent.plan agent.retrieve.status tool.execute patch.proposed tool.request_approval command.request_approval assistant.token assistant.message_final server.error session.state`,
-      "RETRIEVAL_FAILED MODEL_ERROR POLICY_VIOLATION",
+      "RETRIEVAL_FAILED MODEL_ERROR:502 POLICY_VIOLATION:403",
     ],
   ];
+
+/** Operations that post nothing. */
+const bodiless: Readonly<Record<string, readonly string[]>> = {
+  "emacs-agent": ["interrupt", "resume"],
+  loco: ["rebuildIndex", "refreshIndex"],
+};
 
 const lines = (text: string) => text.split("\n").map((line) => line.trim());
 
@@ -96,6 +102,13 @@ describe.each(lists.map((list) => [list[0].name, list] as const))(
         [method, path, answer.status, ...Object.keys(faults)].join(" "),
       );
       expect([...answered, ...channels.map(({ path }) => `GET ${path} 101`)]).toEqual(lines(endpoints));
+    });
+
+    it("has the document's endpoints, each with a body where it posts or puts one", () => {
+      const silent = Object.entries(contract.operations).filter(([, { body }]) => body === undefined);
+      const posts = silent.filter(([, { method }]) => method === "POST" || method === "PUT");
+      expect(posts.map(([name]) => name)).toEqual(bodiless[contract.name] ?? []);
+      expect(operations.filter(({ body, method }) => body && /^(?:GET|DELETE)$/.test(method))).toEqual([]);
     });
 
     it("has the document's endpoints below its base URL, where that has a path of its own", () => {
@@ -116,7 +129,8 @@ describe.each(lists.map((list) => [list[0].name, list] as const))(
 
     if (codes === undefined) return;
     it("has the document's error codes, which no generic refusal is given", () => {
-      for (const code of codes.split(" ")) {
+      for (const [code, status] of codes.split(" ").map((one) => one.split(":") as [string, string?])) {
+        expect(contract.fault.codes![code]!.status).toBe(status && Number(status));
         expect(contract.fault.codes).toHaveProperty(code);
         expect(contract.fault.codes![code]).not.toHaveProperty("generic");
         // A retrieval or a model may be tried again.
