@@ -1,5 +1,5 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
-import { formatPatch } from "../src/unified/format.js";
+import { formatPatch } from "../src/unified/parse.js";
 import type { Random } from "../test/random.js";
 import {
   isInside,

@@ -9,8 +9,7 @@ import {
   selectHunks,
 } from "../src/index.js";
 import type { FilePatch, Patch } from "../src/patch.js";
-import { formatPatch } from "../src/unified/format.js";
-import { parsePatch } from "../src/unified/parse.js";
+import { formatPatch, parsePatch } from "../src/unified/parse.js";
 
 /** The text that a patch must give; a conflict fails the test and shows itself. */
 export function applied(patch: Patch | FilePatch, text: string): string {

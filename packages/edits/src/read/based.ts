@@ -4,7 +4,7 @@ import { countLines, identifyHunks } from "../hunk.js";
 import { needPatch, needText } from "../need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
 import type { ApplyOptions, Conflict } from "../result.js";
-import { formatPatch } from "../unified/format.js";
+import { formatPatch } from "../unified/parse.js";
 
 export type BasedWriting =
   | { readonly ok: true; readonly diff: string }

@@ -1,7 +1,7 @@
 import { identifyHunks } from "../hunk.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
-import { parseHunkHeader } from "../unified/hunk-header.js";
+import { parseHunkHeader } from "../unified/hunk.js";
 import { create, modify, newText, refuseDots, remake, remove } from "./change.js";
 import { closesFence, type Fence } from "./fence.js";
 import type { BlockText, Format, ReadOptions } from "./format.js";

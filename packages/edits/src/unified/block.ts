@@ -5,13 +5,21 @@ import { closesFence, type Fence, isDiff, openFence } from "../read/fence.js";
 import type { BlockText, EditBlock, Format, Head, Taken } from "../read/format.js";
 import { lost, refuse, repair, Unreadable, unreadable } from "../read/message.js";
 import { quote, type Repair } from "../reading.js";
-import { type Diff, mend, openDiff } from "./diff.js";
+import {
+  type Diff,
+  HEADER_LINE,
+  isChanged,
+  isListed,
+  isMarked,
+  mend,
+  openDiff,
+  refuseForeign,
+  startsNames,
+} from "./diff.js";
 import { checkGlued, closeFile, readHeader } from "./header.js";
 import { readHunk } from "./hunk.js";
 import { HunkEnd } from "./hunk-end.js";
-import { HEADER_LINE, isChanged, isListed, isMarked, startsNames } from "./marks.js";
 import { parseGitNames, parseNameLine } from "./names.js";
-import { refuseForeign } from "./plain.js";
 
 /** An `@@` line without a fence around it: it may be code of prose as well. */
 const HUNK_LINE = /^@@(?:\s|$|-\d)/;

@@ -1,12 +1,10 @@
 import { ordinals } from "../hunk.js";
 import { withoutReturn } from "../lines.js";
-import type { FileKind, GitHeader } from "../patch.js";
+import type { FileKind, FilePatch, GitHeader } from "../patch.js";
 import { refuse } from "../read/message.js";
 import { quote } from "../reading.js";
-import { type Diff, mend, type OpenFile, take } from "./diff.js";
-import { impliesGitHeader } from "./format.js";
-import { startsNames } from "./marks.js";
-import { dropFolder, dropFolders, type NameLine, parseGitNames, parseNameLine } from "./names.js";
+import { type Diff, type FileInProgress, mend, startsNames, take } from "./diff.js";
+import { dropFolder, dropFolders, type NameLine, parseGitNames, parseNameLine, quoteName } from "./names.js";
 
 type Field = "before" | "after" | "oldMode" | "newMode" | "index" | "similarity" | "dissimilarity";
 
@@ -27,26 +25,31 @@ const EXTENDED: readonly (readonly [start: string, field: Field, kind?: FileKind
   ["copy to ", "after", "copy"],
 ];
 
-/** Header lines that lack the line break between them. */
-export function isGlued(line: string): boolean {
-  const start = /^(?:diff --git|---|\+\+\+) /.exec(line)?.[0].length;
-  if (start === undefined) return false;
-  const plus = line.indexOf("+++ ", start);
-  return (plus > 0 && line.includes("/", plus)) || /--- |@@ -\d|.index [0-9a-f]{4,}\.\./s.test(line.slice(start));
-}
-
 /** The content of a header: its fields, the names as written, and the kind of change. */
 interface Header {
   readonly git: boolean;
-  readonly said: Partial<Record<Field, string>>;
-  kind: FileKind | undefined;
-  /** Names behind `---` and `+++`; null where these lines are not there. */
+  readonly fields: Partial<Record<Field, string>>;
+  /** The kind that its lines imply; null where they imply two. */
+  kind: FileKind | undefined | null;
+  /** Names behind `---` and `+++`; null where these lines are missing. */
   named: readonly [old: NameLine, now: NameLine] | null;
-  /** Text behind `diff --git`, and its names if they can be told apart and may differ from those below. */
-  names: string;
+  /** The names behind `diff --git`, if they can be told apart. */
   both: { before: string; after: string } | null;
-  /** The contradiction in it; empty if there is none. */
-  fault: string;
+}
+
+type GitFields = { -readonly [Name in keyof GitHeader]: GitHeader[Name] };
+
+const TWO_KINDS = "it tells of two kinds of change";
+
+/** Refuses header lines that lack the line break between them. */
+export function checkGlued(diff: Diff, at: number): void {
+  const line = diff.lines[at]!;
+  const start = /^(?:diff --git|---|\+\+\+) /.exec(line)?.[0].length;
+  if (start === undefined) return;
+  const plus = line.indexOf("+++ ", start);
+  const isGlued =
+    (plus > 0 && line.includes("/", plus)) || /--- |@@ -\d|.index [0-9a-f]{4,}\.\./s.test(line.slice(start));
+  if (isGlued) refuse(at, "glued-header", quote(line));
 }
 
 /** Reads the header that is next, git's or `---` and `+++` alone, and opens its file. */
@@ -61,32 +64,25 @@ export function readHeader(diff: Diff): void {
 }
 
 function takeHeader(diff: Diff): Header {
-  const { at, lines } = diff;
-  const git = lines[at]!.startsWith("diff --git ");
-  const header: Header = { git, said: {}, kind: undefined, named: null, names: "", both: null, fault: "" };
+  const { lines } = diff;
+  const git = lines[diff.at]!.startsWith("diff --git ");
+  const header: Header = { git, fields: {}, kind: undefined, named: null, both: null };
   if (git) {
-    checkGlued(diff, at);
-    header.names = withoutReturn(take(diff)).slice(11);
+    checkGlued(diff, diff.at);
+    header.both = parseGitNames(withoutReturn(take(diff)).slice(11));
   }
   while (diff.at < lines.length && !startsNames(lines, diff.at)) {
     const line = lines[diff.at]!;
     const entry = EXTENDED.find((each) => line.startsWith(each[0]));
     if (entry === undefined) break;
-    const [start, field, means] = entry;
-    if (header.kind !== undefined && means !== undefined && header.kind !== means) header.fault = TWO_KINDS;
-    header.kind ??= means;
-    header.said[field] = withoutReturn(take(diff)).slice(start.length);
+    const [start, field, kind] = entry;
+    if (header.kind === undefined) header.kind = kind;
+    else if (kind !== undefined && header.kind !== kind) header.kind = null;
+    header.fields[field] = withoutReturn(take(diff)).slice(start.length);
   }
   if (startsNames(lines, diff.at)) header.named = [takeName(diff), takeName(diff)];
-  const [old, now] = header.named ?? [];
-  // Two names that say the same as those below them are the usual case, and need not be told apart.
-  const same = old?.name && now?.name && dropFolder(old.name) === dropFolder(now.name);
-  if (git && !(same && header.names === `${old.name} ${now.name}`)) header.both = parseGitNames(header.names);
   return header;
 }
-
-const TWO_KINDS = "it tells of two kinds of change";
-const TWO_NAMES = "its lines name different files";
 
 function takeName(diff: Diff): NameLine {
   checkGlued(diff, diff.at);
@@ -96,41 +92,43 @@ function takeName(diff: Diff): NameLine {
 }
 
 /** The file that the header at this line is about. */
-function describeFile(diff: Diff, at: number, header: Header): OpenFile["file"] {
-  const { said, git, named, both } = header;
-  const [old, now] = named ?? [undefined, undefined];
+function describeFile(diff: Diff, at: number, header: Header): FileInProgress["file"] {
+  const { fields, git, named } = header;
   const kind = header.kind ?? kindOf(header);
   const isMove = kind === "rename" || kind === "copy";
-  const isWhole = kind === "create" || kind === "delete";
-  // Two names in the `diff` line alone may tell of a rename; only the lines below it can say so.
-  const names = named === null && both !== null && dropFolder(both.before) === dropFolder(both.after) ? both : null;
-  const { oldMode, newMode } = said;
-  let { fault } = header;
-  if (isWhole && oldMode !== undefined && newMode !== undefined) fault = TWO_KINDS;
-  else if (named && ((old!.name === null) !== (kind === "create") || (now!.name === null) !== (kind === "delete")))
-    fault = "only what is not there is /dev/null";
-  const [index, mode] = said.index?.split(" ") ?? [];
-  if (/[^0-7]/.test([oldMode, newMode, mode].join(""))) fault ||= "a mode is octal digits";
-  if (both !== null || isMove) fault ||= contradict(header, isMove);
-  const moved = isMove && header.kind !== undefined;
-  const before = kind === "create" ? null : moved ? nameOf(said.before) : (old?.name ?? names?.before);
-  const after = kind === "delete" ? null : moved ? nameOf(said.after) : (now?.name ?? names?.after);
-  if (fault !== "" || before === undefined || after === undefined) {
-    const why = fault || "it does not give two names that can be read";
+  const [before, after] = namesOf(header, kind);
+  const { oldMode, newMode } = fields;
+  const [index, indexMode] = fields.index?.split(" ") ?? [];
+  const mode = kind === "create" || kind === "delete" ? undefined : indexMode;
+  const isMode = !/[^0-7]/.test([oldMode, newMode, indexMode].join(""));
+  const fault = findFault(header, kind, isMode);
+  if (fault !== null || before === undefined || after === undefined) {
+    const why = fault ?? "it does not give two names that can be read";
     return refuse(at, "bad-header", `${why}: ${quote(diff.lines[at]!)}`);
   }
-  const paths = moved ? stripMove(diff, before!, after!) : readPaths(diff, at, before, after, isMove);
+  // The names of a rename or copy have no folder in front that is not theirs.
+  const paths = header.kind && isMove ? stripMove(diff, before!, after!) : readPaths(diff, at, before, after, isMove);
   if (paths.before === "" || paths.after === "") {
     const name = quote((after ?? before)!);
     return refuse(at, "bad-header", `a name has fewer folders than \`strip\` takes off: ${name}`);
   }
-  const file: OpenFile["file"] = { kind, ...paths, hunks: [] };
-  if (oldMode !== undefined) file.oldMode = oldMode;
-  if (newMode !== undefined) file.newMode = newMode;
-  if (git) file.git = gitHeader(said, index, isWhole ? undefined : mode);
-  if (old?.stamp !== undefined) file.oldStamp = old.stamp;
-  if (now?.stamp !== undefined) file.newStamp = now.stamp;
-  return file;
+  const [oldStamp, newStamp] = named?.map(({ stamp }) => stamp) ?? [];
+  const similarity = readPercent(fields.similarity);
+  const dissimilarity = readPercent(fields.dissimilarity);
+  const said: GitFields | undefined = git ? setDefined({}, { index, mode, similarity, dissimilarity }) : undefined;
+  const file: FileInProgress["file"] = { kind, before: paths.before, after: paths.after, hunks: [] };
+  return setDefined(file, { oldMode, newMode, git: said, oldStamp, newStamp });
+}
+
+/** Sets the fields that have a value: a patch is plain JSON. A loop, because `Object.entries` was a tenth of the reading. */
+function setDefined<Target extends object>(target: Target, fields: Partial<Target>): Target {
+  for (const name in fields) if (fields[name] !== undefined) target[name] = fields[name];
+  return target;
+}
+
+function readPercent(text = ""): number | undefined {
+  const percent = Number.parseInt(text, 10);
+  return percent >= 0 ? percent : undefined;
 }
 
 /** The kind of a change without a header line for it: git takes two names that differ for a rename. */
@@ -142,34 +140,42 @@ function kindOf({ git, named, both }: Header): FileKind {
   return differ && dropFolder(both.before) !== dropFolder(both.after) ? "rename" : "modify";
 }
 
-/** Names of one header that cannot be those of one file: git believes one or the other, or refuses. */
-function contradict({ said, named, both }: Header, isMove: boolean): string {
-  const [old, now] = named?.map(({ name }) => name) ?? [];
-  const from = nameOf(said.before);
-  const to = nameOf(said.after);
+/** The names before and after; null where there is no file, undefined where the header does not give them. */
+function namesOf({ kind: said, fields, named, both }: Header, kind: FileKind): (string | null | undefined)[] {
+  const isMove = (kind === "rename" || kind === "copy") && said !== undefined;
+  // Two names in the `diff` line alone may tell of a rename; only the lines below it can say so.
+  const names = named === null && both !== null && dropFolder(both.before) === dropFolder(both.after) ? both : null;
+  const [before, after] = isMove
+    ? [nameOf(fields.before), nameOf(fields.after)]
+    : [named?.[0].name ?? names?.before, named?.[1].name ?? names?.after];
+  return [kind === "create" ? null : before, kind === "delete" ? null : after];
+}
+
+/** The contradiction in a header; null if there is none. */
+function findFault(header: Header, kind: FileKind, isMode: boolean): string | null {
+  const { fields, named, both } = header;
+  const [old, now] = named ?? [];
+  const isMove = kind === "rename" || kind === "copy";
+  const isWhole = kind === "create" || kind === "delete";
+  if (isWhole && fields.oldMode !== undefined && fields.newMode !== undefined) return TWO_KINDS;
+  if (old && now && ((old.name === null) !== (kind === "create") || (now.name === null) !== (kind === "delete")))
+    return "only what is not there is /dev/null";
+  if (header.kind === null) return TWO_KINDS;
+  if (!isMode) return "a mode is octal digits";
+  // Names of one header that cannot be those of one file: git believes one or the other, or refuses.
+  const [from, to] = [nameOf(fields.before), nameOf(fields.after)];
   const pairs = [
-    [old, both?.before],
-    [now, both?.after],
+    [old?.name, both?.before],
+    [now?.name, both?.after],
   ];
-  if (isMove) pairs.push([old, from], [now, to], [both?.before, from], [both?.after, to]);
-  return pairs.some(([a, b]) => a && b && !agree(a, b)) ? TWO_NAMES : "";
+  if (isMove) pairs.push([old?.name, from], [now?.name, to], [both?.before, from], [both?.after, to]);
+  return pairs.some(([a, b]) => a && b && !agree(a, b)) ? "its lines name different files" : null;
 }
 
 /** Whether two names are equal but for a first folder that one or each of them has. */
 function agree(a: string, b: string): boolean {
   const [shortA, shortB] = [dropFolder(a), dropFolder(b)];
   return a === b || shortA === b || a === shortB || shortA === shortB;
-}
-
-function gitHeader({ similarity, dissimilarity }: Header["said"], index: string | undefined, mode: string | undefined) {
-  const header: { -readonly [Key in keyof GitHeader]: GitHeader[Key] } = {};
-  if (index !== undefined) header.index = index;
-  if (mode !== undefined) header.mode = mode;
-  const like = similarity === undefined ? -1 : Number.parseInt(similarity, 10);
-  const unlike = dissimilarity === undefined ? -1 : Number.parseInt(dissimilarity, 10);
-  if (like >= 0) header.similarity = like;
-  if (unlike >= 0) header.dissimilarity = unlike;
-  return header;
 }
 
 /** Ends the file that is being read, and keeps it if it changes anything. */
@@ -192,11 +198,6 @@ function nameOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : parseNameLine(text).name || undefined;
 }
 
-export function checkGlued(diff: Diff, at: number): void {
-  if (isGlued(diff.lines[at]!)) refuse(at, "glued-header", quote(diff.lines[at]!));
-}
-
-/** The names of a rename or copy have no folder in front that is not theirs. */
 function stripMove({ strip = 1 }: Diff, before: string, after: string) {
   return { before: dropFolders(before, strip - 1), after: dropFolders(after, strip - 1) };
 }
@@ -226,4 +227,47 @@ function isPrefixed(old: string | null, now: string | null): boolean {
   if (old === null || now === null) return /^[abciow12]\/./.test(old ?? now ?? "");
   const differ = old !== now && old.includes("/") && now.includes("/") && dropFolder(old) === dropFolder(now);
   return differ || (/^[ab]\//.test(old) && /^[ab]\//.test(now));
+}
+
+/** Whether the change needs more than `---`, `+++` and hunks. */
+export function impliesGitHeader({ kind, oldMode, newMode, hunks }: FilePatch): boolean {
+  return kind === "rename" || kind === "copy" || (oldMode ?? newMode) !== undefined || hunks.length === 0;
+}
+
+/** Writes the header of a file: git's where a plain one does not suffice, and its names if it has hunks. */
+export function formatHeader(file: FilePatch, out: string[]): void {
+  if (file.git !== undefined || impliesGitHeader(file)) formatGitHeader(file, out);
+  if (file.hunks.length === 0) return;
+  const isCreated = file.before === null || file.whole === true;
+  out.push(`--- ${formatName("a/", isCreated ? null : file.before, file.oldStamp)}`);
+  out.push(`+++ ${formatName("b/", file.after, file.newStamp)}`);
+}
+
+function formatGitHeader({ kind, git = {}, hunks, ...file }: FilePatch, out: string[]): void {
+  const before = file.before ?? file.after ?? "";
+  const after = file.after ?? before;
+  // Above hunks /dev/null tells the kind, so a mode that is not known is not made up.
+  const known = (mode: string | undefined) => mode ?? (hunks.length > 0 ? undefined : "100644");
+  const isMove = kind === "rename" || kind === "copy";
+  const isStay = kind !== "create" && kind !== "delete";
+  const lines: readonly (readonly [start: string, value: string | number | undefined, end?: string])[] = [
+    ["new file mode ", kind === "create" ? known(file.newMode) : undefined],
+    ["deleted file mode ", kind === "delete" ? known(file.oldMode) : undefined],
+    ["old mode ", isStay ? file.oldMode : undefined],
+    ["new mode ", isStay ? file.newMode : undefined],
+    ["similarity index ", git.similarity, "%"],
+    ["dissimilarity index ", git.dissimilarity, "%"],
+    [`${kind} from `, isMove ? quoteName(before) : undefined],
+    [`${kind} to `, isMove ? quoteName(after) : undefined],
+    ["index ", git.index, git.mode && ` ${git.mode}`],
+  ];
+  out.push(`diff --git ${quoteName(`a/${before}`)} ${quoteName(`b/${after}`)}`);
+  for (const [start, value, end = ""] of lines) if (value !== undefined) out.push(`${start}${value}${end}`);
+}
+
+function formatName(prefix: string, path: string | null, stamp: string | undefined): string {
+  const name = path === null ? "/dev/null" : quoteName(prefix + path);
+  if (stamp !== undefined) return `${name}\t${stamp}`;
+  // A tab ends a name with blanks, so that GNU patch does not take what follows the blank for a time stamp.
+  return name.includes(" ") ? `${name}\t` : name;
 }

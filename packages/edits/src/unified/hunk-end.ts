@@ -1,6 +1,6 @@
 import { closesFence, type Fence } from "../read/fence.js";
-import { parseHunkHeader } from "./hunk-header.js";
-import { isChanged, isItem, isMarked } from "./marks.js";
+import { isChanged, isItem, isMarked } from "./diff.js";
+import { parseHunkHeader } from "./hunk.js";
 
 /** The most lines without a mark that may be held as context of a hunk behind its counts, outside of a fence. */
 const MAX_BARE = 4;

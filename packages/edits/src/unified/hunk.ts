@@ -3,12 +3,75 @@ import { withoutReturn } from "../lines.js";
 import type { Hunk } from "../patch.js";
 import { refuse } from "../read/message.js";
 import { quote } from "../reading.js";
-import { type Diff, mend, type OpenFile, take } from "./diff.js";
-import { type HunkHeader, parseHunkHeader } from "./hunk-header.js";
-import { isMarked, isNoNewline, LINE_FEED, MINUS, PLUS, SPACE, startsFile } from "./marks.js";
+import {
+  type Diff,
+  type FileInProgress,
+  isMarked,
+  isNoNewline,
+  LINE_FEED,
+  MINUS,
+  mend,
+  PLUS,
+  SPACE,
+  startsFile,
+  take,
+} from "./diff.js";
+
+/** The `@@` line's two ranges; null where they cannot be read. */
+interface HunkHeader {
+  readonly oldStart: number | null;
+  readonly newStart: number | null;
+  readonly oldCount: number | null;
+  readonly newCount: number | null;
+  readonly section: string | undefined;
+  /** Written as the format has it. */
+  readonly isExact: boolean;
+}
+
+const EXACT = /^@@ -(\d{1,15})(?:,(\d{1,15}))? \+(\d{1,15})(?:,(\d{1,15}))? @@(?: (.*))?$/s;
+const LOOSE =
+  /^@@ {0,9}-? {0,9}(\d{1,15})(?:, ?(\d{1,15}))?[ ,]{1,9}\+ {0,9}(\d{1,15})(?:, ?(\d{1,15}))?,? {0,9}(?:@@(.*))?$/s;
+
+/** Reads a line that starts with `@@`. Null where a line of the hunk is glued to it. */
+export function parseHunkHeader(line: string): HunkHeader | null {
+  const exact = EXACT.exec(line);
+  const match = exact ?? LOOSE.exec(line);
+  const isExact = exact !== null;
+  if (match === null) {
+    const section = line.replace(/^@@(.*?@@|(\s*\.\.\.$)?)/s, "").trim() || undefined;
+    return { oldStart: null, oldCount: null, newStart: null, newCount: null, section, isExact };
+  }
+  const behind = match[5] ?? "";
+  if (!isExact && /^\S/.test(behind)) return null;
+  return {
+    oldStart: Number(match[1]),
+    oldCount: Number(match[2] ?? 1),
+    newStart: Number(match[3]),
+    newCount: Number(match[4] ?? 1),
+    section: isExact ? match[5] : behind.trim() || undefined,
+    isExact,
+  };
+}
+
+/** Writes a hunk, one without a place as `@@ ... @@`. */
+export function formatHunk({ oldStart, newStart, lines, anchors, ...hunk }: Hunk, out: string[]): void {
+  const section = hunk.section ?? anchors?.at(-1);
+  const count = countLines(lines);
+  const range = (start: number, count: number) => (count === 1 ? `${start}` : `${start},${count}`);
+  const isPlaced = oldStart !== null && newStart !== null;
+  const place = isPlaced ? `-${range(oldStart, count.old)} +${range(newStart, count.new)}` : "...";
+  out.push(section === undefined ? `@@ ${place} @@` : `@@ ${place} @@ ${section}`);
+  const last = hunk.oldNoNewline || hunk.newNoNewline ? lastLines(lines) : { old: -1, new: -1 };
+  const oldEnd = hunk.oldNoNewline ? last.old : -1;
+  const newEnd = hunk.newNoNewline ? last.new : -1;
+  for (let i = 0; i < lines.length; i++) {
+    out.push(lines[i]!);
+    if (i === oldEnd || i === newEnd) out.push("\\ No newline at end of file");
+  }
+}
 
 /** The lines of a hunk. */
-interface Body {
+interface HunkBody {
   readonly lines: readonly string[];
   /** The hash of the lines, if they needed no change. */
   readonly hash?: string;
@@ -17,42 +80,32 @@ interface Body {
 }
 
 /** Where the lines of a hunk end, and what its diff ends with: a line feed, none, or the fence around it. */
-export interface Extent {
+interface Extent {
   readonly end: number;
   readonly tail: "feed" | "torn" | "fence";
 }
 
 /** Reads the hunk whose `@@` line is next into its file, unless it changes nothing. Without an extent its counts have to fit. */
-export function readHunk(diff: Diff, { file, git, tellApart }: OpenFile, extent?: Extent): void {
-  const { at, text, offset } = diff;
+export function readHunk(diff: Diff, { file, git, tellApart }: FileInProgress, extent?: Extent): void {
+  const { at } = diff;
   const line = take(diff);
-  const written = withoutReturn(line);
-  const header = extent ? parseHunkHeader(written) : parseHunkHeader(written, text, offset);
+  const header = parseHunkHeader(withoutReturn(line));
   if (header === null) return refuse(at, "glued-header", quote(line));
-  const { oldStart, newStart, oldCount, newCount, section } = header;
-  const created = file.kind === "create";
-  const body = extent ? takeExtent(diff, header, extent, created) : takeCounted(diff, header, git);
-  if (body === null) return mend(diff, at, oldStart === null ? "missing-line-numbers" : "wrong-count", quote(line));
-  const { lines } = body;
-  const count = countLines(lines);
-  const fits = count.old === oldCount && count.new === newCount;
-  if (!header.exact) mend(diff, at, oldStart === null ? "missing-line-numbers" : "hunk-header", quote(line));
-  if (oldCount !== null && !fits)
-    mend(diff, at, "wrong-count", `-${oldCount} +${newCount} for -${count.old} +${count.new}`);
-  if (count.old + count.new === 2 * lines.length) {
-    if (extent && !fits) refuse(at, "bad-hunk", "no line below it is changed");
-    return mend(diff, at, "empty-hunk", quote(line));
-  }
-  // The lines that it replaces, or stands beside, are lost: the number alone does not say where the new ones go.
-  if (!fits && oldCount! > 0 && count.old === 0 && file.kind === "modify")
-    refuse(at, "bad-hunk", "old lines are counted, and not there");
-  if (created && count.old > 0) refuse(at, "bad-hunk", `${file.after} is created, but has old lines`);
-  if (file.kind === "delete" && count.new > 0) refuse(at, "bad-hunk", `${file.before} is deleted, but lines are left`);
+  const isCreated = file.kind === "create";
+  const body = extent
+    ? (takeDoubled(diff, header, extent, isCreated) ?? takeLines(diff, extent.end, isCreated))
+    : takeCounted(diff, header, git);
+  const numbering = header.oldStart === null ? "missing-line-numbers" : "hunk-header";
+  if (body === null) return mend(diff, at, header.oldStart === null ? numbering : "wrong-count", quote(line));
+  if (!header.isExact) mend(diff, at, numbering, quote(line));
+  if (!checkCounts(diff, at, header, body.lines, file, extent !== undefined)) return;
+  const { oldStart, newStart, section } = header;
+  const { lines, unended = [] } = body;
   const id = tellApart(body.hash ?? hunkId(lines));
   const hunk: { -readonly [Key in keyof Hunk]: Hunk[Key] } = { id, oldStart, newStart, lines };
   if (section !== undefined) hunk.section = section;
-  const last = lastLines(body.unended ? lines : []);
-  for (const index of body.unended ?? []) {
+  const last = lastLines(unended.length > 0 ? lines : []);
+  for (const index of unended) {
     if (index === last.old) hunk.oldNoNewline = true;
     if (index === last.new) hunk.newNoNewline = true;
     if (index !== last.old && index !== last.new) mend(diff, diff.at - 1, "misplaced-no-newline");
@@ -60,20 +113,45 @@ export function readHunk(diff: Diff, { file, git, tellApart }: OpenFile, extent?
   file.hunks.push(hunk);
 }
 
+/** Compares the lines with the counts and the kind of the file; false where they change nothing. */
+function checkCounts(
+  diff: Diff,
+  at: number,
+  { oldCount, newCount }: HunkHeader,
+  lines: readonly string[],
+  { kind, before, after }: FileInProgress["file"],
+  isLenient: boolean,
+): boolean {
+  const count = countLines(lines);
+  const isFitting = count.old === oldCount && count.new === newCount;
+  if (oldCount !== null && !isFitting)
+    mend(diff, at, "wrong-count", `-${oldCount} +${newCount} for -${count.old} +${count.new}`);
+  if (count.old + count.new === 2 * lines.length) {
+    if (isLenient && !isFitting) refuse(at, "bad-hunk", "no line below it is changed");
+    mend(diff, at, "empty-hunk", quote(diff.lines[at]!));
+    return false;
+  }
+  // The lines that it replaces, or stands beside, are lost: the number alone does not say where the new ones go.
+  if (!isFitting && oldCount! > 0 && count.old === 0 && kind === "modify")
+    refuse(at, "bad-hunk", "old lines are counted, and not there");
+  if (kind === "create" && count.old > 0) refuse(at, "bad-hunk", `${after} is created, but has old lines`);
+  if (kind === "delete" && count.new > 0) refuse(at, "bad-hunk", `${before} is deleted, but lines are left`);
+  return true;
+}
+
 /** Takes the lines up to where the header's counts end, as git reads them. Null where the lines do not fit them. */
-function takeCounted(diff: Diff, { oldCount, newCount }: HunkHeader, git: boolean): Body | null {
-  if (oldCount === null || newCount === null) return null;
+function takeCounted(diff: Diff, { oldCount, newCount }: HunkHeader, git: boolean): HunkBody | null {
   const { text, lines, at: from, offset: start } = diff;
   let offset = start;
-  let old = oldCount;
-  let added = newCount;
-  let plain = true;
+  let old = oldCount ?? -1;
+  let added = newCount ?? -1;
+  let isPlain = true;
   let end = from;
   for (; old > 0 || added > 0; end++) {
     // Of the text, since a line is a view of it: to ask the line is to ask both.
     const mark = text.charCodeAt(offset);
     if (mark === SPACE || (mark === LINE_FEED && end < lines.length)) {
-      if (mark === LINE_FEED) plain = false;
+      if (mark === LINE_FEED) isPlain = false;
       old--;
       added--;
     } else if (mark === PLUS) added--;
@@ -81,55 +159,74 @@ function takeCounted(diff: Diff, { oldCount, newCount }: HunkHeader, git: boolea
       // Too large a count would swallow the next file's header; one that git wrote begins with `diff`.
       if (!diff.asGit && !git && startsFile(lines, end)) return null;
       old--;
-    } else if (end > from && isNoNewline(lines[end])) plain = false;
+    } else if (end > from && isNoNewline(lines[end])) isPlain = false;
     else return null;
     offset += lines[end]!.length + 1;
   }
   if (old < 0 || added < 0) return null;
-  const noted = isNoNewline(lines[end]);
-  if (!plain || noted) return takeLines(diff, noted ? end + 1 : end, false);
+  const isNoted = isNoNewline(lines[end]);
+  if (!isPlain || isNoted) return takeLines(diff, isNoted ? end + 1 : end, false);
   diff.at = end;
   diff.offset = offset;
   return { lines: lines.slice(from, end), hash: diff.hash(start, offset - 1) };
 }
 
 /** Takes the lines before this one, and adds missing marks. */
-function takeLines(diff: Diff, end: number, created: boolean): Body {
+function takeLines(diff: Diff, end: number, isCreated: boolean): HunkBody {
   const lines: string[] = [];
   const unended: number[] = [];
   while (diff.at < end) {
     const { at } = diff;
     const line = take(diff);
-    if (isNoNewline(line)) {
-      if (lines.length > 0) unended.push(lines.length - 1);
-    } else if (isMarked(line)) lines.push(line);
-    else {
-      const blank = line === "" || line === "\r";
-      if (blank) mend(diff, at, "blank-context");
-      else mend(diff, at, "missing-space", quote(line));
-      lines.push(`${blank && created ? "+" : " "}${line}`);
-    }
+    const isBlank = line === "" || line === "\r";
+    if (isMarked(line)) lines.push(line);
+    else if (!isNoNewline(line)) {
+      mend(diff, at, isBlank ? "blank-context" : "missing-space", isBlank ? undefined : quote(line));
+      lines.push(`${isBlank && isCreated ? "+" : " "}${line}`);
+    } else if (lines.length > 0) unended.push(lines.length - 1);
   }
   return { lines, unended };
 }
 
-function takeExtent(diff: Diff, header: HunkHeader, extent: Extent, created: boolean): Body {
-  return takeDoubled(diff, header, extent, created) ?? takeLines(diff, extent.end, created);
-}
-
 /**
- * Takes the lines of a hunk in which an empty line stands behind each: lines that kept their line feeds were joined by more of
- * them. A line without an empty one behind it has no newline at the end of the file.
+ * Takes the lines of a hunk in which an empty line follows each: lines that kept their line feeds were joined by more of
+ * them. A line without an empty one behind it has no newline at the end of the file. Null where the lines are not doubled.
  */
-function takeDoubled(diff: Diff, { oldCount, newCount }: HunkHeader, { end: limit, tail }: Extent, created: boolean) {
+export function takeDoubled(
+  diff: Diff,
+  header: HunkHeader,
+  { end: limit, tail }: Extent,
+  isCreated: boolean,
+): HunkBody | null {
   const { lines } = diff;
   // The `@@` line may have one behind it as well.
   const from = lines[diff.at] === "" ? diff.at + 1 : diff.at;
-  if (lines[from + 1] !== "" || oldCount === null || newCount === null) return null;
+  const found = lines[from + 1] === "" ? findDoubled(lines, from, limit, header) : null;
+  if (found === null) return null;
+  const { kept, unended, end } = found;
+  const last = lastLines(kept);
+  if (unended.some((index) => index !== last.old && index !== last.new)) return null;
+  if (end === lines.length && unended.at(-1) === kept.length - 1) {
+    // How the diff ends says how the file does only where its other side has no newline either, or where nothing else would
+    // be changed there. A new file has no other side.
+    const isOther = kept[last.old]?.slice(1) === kept[last.new]?.slice(1) && last.old !== last.new;
+    const isKnown = isCreated ? tail === "torn" : (unended.length > 1 || isOther) && tail !== "feed";
+    if (!isKnown) unended.pop();
+    if (!isKnown && isCreated)
+      mend(diff, end - 1, "missing-final-newline", "whether the new file has one is not known");
+  }
+  if (!diff.repairs.some(({ kind }) => kind === "doubled-lines")) mend(diff, from, "doubled-lines");
+  while (diff.at < end) take(diff);
+  return { lines: kept, unended };
+}
+
+/** The lines that the counts ask for without the empty ones between them, which end lines there are. */
+function findDoubled(lines: readonly string[], from: number, limit: number, { oldCount, newCount }: HunkHeader) {
   const kept: string[] = [];
+  /** Indexes of the lines without an empty one behind them. */
   const unended: number[] = [];
-  let old = oldCount;
-  let added = newCount;
+  let old = oldCount ?? -1;
+  let added = newCount ?? -1;
   let end = from;
   while (old > 0 || added > 0) {
     const line = end < limit ? lines[end]! : "";
@@ -140,19 +237,6 @@ function takeDoubled(diff: Diff, { oldCount, newCount }: HunkHeader, { end: limi
     if (lines[++end] === "") end++;
     else unended.push(kept.length - 1);
   }
-  const last = lastLines(kept);
-  if (old < 0 || added < 0 || unended.some((index) => index !== last.old && index !== last.new)) return null;
   while (end < limit && lines[end] === "") end++;
-  if (end < limit) return null;
-  if (end === lines.length && unended.at(-1) === kept.length - 1) {
-    // How the diff ends says how the file does only where its other side has no newline either, or where nothing else would
-    // be changed there. A new file has no other side.
-    const other = kept[last.old]?.slice(1) === kept[last.new]?.slice(1) && last.old !== last.new;
-    const known = created ? tail === "torn" : (unended.length > 1 || other) && tail !== "feed";
-    if (!known) unended.pop();
-    if (!known && created) mend(diff, end - 1, "missing-final-newline", "whether the new file has one is not known");
-  }
-  if (!diff.repairs.some(({ kind }) => kind === "doubled-lines")) mend(diff, from, "doubled-lines");
-  while (diff.at < end) take(diff);
-  return { lines: kept, unended };
+  return old < 0 || added < 0 || end < limit ? null : { kept, unended, end };
 }

@@ -1,9 +1,23 @@
-import { needOptions, needText } from "../need.js";
-import { attempt, Unreadable } from "../read/message.js";
+import { needOptions, needPatch, needText } from "../need.js";
+import type { FilePatch, Patch } from "../patch.js";
+import { refuseDotsIn } from "../read/change.js";
+import { attempt, refuse, Unreadable } from "../read/message.js";
 import { parseWith } from "../read/reader.js";
-import type { Reading } from "../reading.js";
+import { quote, type Reading, type Repair } from "../reading.js";
 import { unifiedDiffs } from "./block.js";
-import { readPlain } from "./plain.js";
+import {
+  type Diff,
+  isChanged,
+  isListed,
+  isMarked,
+  openDiff,
+  refuseForeign,
+  startsFile,
+  startsNames,
+  take,
+} from "./diff.js";
+import { checkGlued, closeFile, formatHeader, impliesGitHeader, readHeader } from "./header.js";
+import { formatHunk, readHunk } from "./hunk.js";
 
 export interface ParseOptions {
   /**
@@ -42,4 +56,81 @@ export function parsePlain(text: string, strictly: boolean, strip?: number): Rea
     return { ok: false, errors: [{ line: read.line + 1, reason: read.reason, message: read.message }] };
   for (const repair of read.repairs) repair.line++;
   return { ok: true, patch: { files: read.files }, repairs: read.repairs };
+}
+
+/** Of the text between files, as strict reading has it. */
+interface Tail {
+  /** How sure the end of the patch is that was read last: a changed line behind it may be prose, or a line of a hunk. */
+  end: "none" | "sure" | "unsure";
+  isProse: boolean;
+}
+
+/**
+ * Reads a text that is a unified diff as git reads it: counts have to fit. `strictly` reads what `git apply` does, text around
+ * files included. Otherwise the text has nothing but the diff, names are read as in a model's answer, and what git reads
+ * silently is listed.
+ */
+function readPlain(text: string, strictly: boolean, strip: number | undefined, repairs: Repair[]): FilePatch[] {
+  const lines = text.split("\n");
+  const diff = openDiff(text, lines, { strict: true, asGit: strictly, strip, repairs });
+  if (lines.pop() !== "") refuse(lines.length, "bad-hunk", undefined, "missing-final-newline");
+  const tail: Tail = { end: "none", isProse: false };
+  while (diff.at < lines.length) {
+    const { at } = diff;
+    const line = lines[at]!;
+    const isHunk = line.startsWith("@@") && line[2] !== "@";
+    if (isHunk) {
+      if (diff.open === null) refuse(at, "no-file-header", quote(line));
+      readHunk(diff, diff.open!);
+    } else if (line.startsWith("diff --git ") || startsFile(lines, at)) readHeader(diff);
+    else {
+      refuseForeign(line, at, diff.open?.file.after);
+      take(diff);
+      closeFile(diff);
+      if (line !== "" && !strictly) refuse(at, "stray-line", quote(line));
+      if (line !== "") passText(diff, at, tail);
+      continue;
+    }
+    tail.end = isHunk ? "sure" : "unsure";
+    tail.isProse = false;
+  }
+  closeFile(diff);
+  if (diff.files.length === 0) refuse(0, "no-hunk");
+  if (!strictly) refuseDotsIn(diff.files, lines);
+  return diff.files;
+}
+
+/** Passes over a line of text, unless it may be one of the hunk before. */
+function passText(diff: Diff, at: number, tail: Tail): void {
+  const { lines } = diff;
+  const line = lines[at]!;
+  const isSure = tail.end === "sure";
+  checkGlued(diff, at);
+  const isBehind = line[0] === " " && isSure && !tail.isProse && lines[at - 1] !== "";
+  const isStray = isBehind || (isChanged(line) && !isListed(line, lines[at - 1] ?? "", tail.isProse, isSure));
+  if (tail.end !== "none" && isStray) refuse(at, "stray-line", quote(line));
+  // A mail's signature ends its patch; names without an @@ line may be the header of lines that would be lost.
+  if (line === "-- ") tail.end = "none";
+  else if (startsNames(lines, at) && isMarked(lines[at + 2] ?? "")) tail.end = "unsure";
+  tail.isProse = line.trim() !== "" && !isMarked(line);
+}
+
+/**
+ * Writes a patch as a unified diff, byte for byte as `git diff` writes it, with git's extended header where a plain one
+ * does not suffice. Law: `parsePatch(formatPatch(p)).patch` equals `p` for everything that a unified diff can express. It
+ * has no field for `reason`, keeps only the last of several anchors (as section), and writes a replacement of a whole file
+ * as a creation, since its old text is not known. Hunks without a place become `@@ ... @@`, for lenient readers only.
+ */
+export function formatPatch(patch: Patch): string {
+  needPatch({ patch });
+  const out: string[] = [];
+  let isOpen = false;
+  for (const file of patch.files) {
+    // The next file's names would be taken for those of a header that has no hunks.
+    if (isOpen && file.git === undefined && !impliesGitHeader(file)) out.push("");
+    isOpen = file.hunks.length === 0;
+    formatHeader(file, out);
+    for (const hunk of file.hunks) formatHunk(hunk, out);
+  }
+  return out.length === 0 ? "" : `${out.join("\n")}\n`;
 }

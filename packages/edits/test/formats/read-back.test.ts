@@ -7,8 +7,7 @@ import { formatEditBlocks, parseEditBlocks } from "../../src/read/edit-block.js"
 import { formatSearchReplace, parseSearchReplace } from "../../src/read/search-replace.js";
 import { formatStrReplace, parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
-import { formatPatch } from "../../src/unified/format.js";
-import { parsePatch } from "../../src/unified/parse.js";
+import { formatPatch, parsePatch } from "../../src/unified/parse.js";
 import { type Random, random } from "../random.js";
 import { seeded } from "../seed.js";
 

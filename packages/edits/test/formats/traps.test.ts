@@ -6,8 +6,7 @@ import { parseEdits, readEdits } from "../../src/read/edits.js";
 import { formatPathLine, mayOpen, parseInfoPath, parsePathLine } from "../../src/read/path-line.js";
 import { formatStrReplace, parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
-import { formatPatch } from "../../src/unified/format.js";
-import { parsePatch } from "../../src/unified/parse.js";
+import { formatPatch, parsePatch } from "../../src/unified/parse.js";
 import { applied } from "../laws.js";
 
 function patchOf(reading: Reading): Patch {
