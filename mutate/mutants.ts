@@ -130,7 +130,7 @@ function isNameOrError(node: ts.Node): boolean {
   return false;
 }
 
-/** What a schema tells its reader. */
+/** Whether a property of a schema is only for people to read. */
 const isProse = (node: ts.Node, { fileName }: ts.SourceFile) =>
   fileName.endsWith(".json") &&
   ts.isPropertyAssignment(node) &&

@@ -1,6 +1,6 @@
 import type { Json } from "@parlance/contract";
 
-/** What the document leaves to tools, errors and clients to fill. */
+/** Places that the documents leave to tools, errors and clients to fill. */
 export const free = /^\/(?:args|params|result|error\/details|updates\/terminal_output|context\/\d+)\//;
 
 export const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
@@ -9,7 +9,7 @@ const KINDS = ["leftOut", "empty", "zero", "negative"] as const;
 type Fields = Readonly<Record<string, Json>>;
 type Kind = (typeof KINDS)[number];
 
-/** What of the documents' samples may be left out, empty, 0 or negative, by the object that it is in. Nothing else may. */
+/** Properties of the documents' samples that may be left out, empty, 0 or negative, by their object. No other may. */
 const bounds: Readonly<Record<string, Readonly<Partial<Record<Kind, string>>>>> = {
   agentsmithy: {
     leftOut: `
@@ -171,7 +171,7 @@ const bounds: Readonly<Record<string, Readonly<Partial<Record<Kind, string>>>>> 
 /** Properties that are required or not by the value of another one. */
 const VARIANTS: Readonly<Record<string, string>> = { file_path: "scope", content_hash: "type" };
 
-/** What the table lists for a protocol, as `gapsOf` names it. */
+/** The table's entries for a protocol, in the words of `gapsOf`. */
 export function listedGaps(protocol: string): Set<string> {
   const lines = (kind: Kind) => bounds[protocol]?.[kind]?.trim().split("\n") ?? [];
   return new Set(
@@ -185,8 +185,8 @@ export function listedGaps(protocol: string): Set<string> {
 }
 
 /**
- * What of a sample may be left out, empty, 0 or negative, as `empty TextMessage/text`. Where a check accepts a long text and not a short one, no
- * small number, or any text as a time, `odd` and the place: the documents have no such bound.
+ * The properties of a sample that may be left out, empty, 0 or negative, such as `empty TextMessage/text`. A place is `odd` where a check accepts a
+ * long text but no short one, no small number, or any text as a time: the documents have no such bound.
  */
 export function gapsOf(says: string, json: Json, check: (json: Json) => boolean): string[] {
   const found = new Set<string>();

@@ -7,7 +7,7 @@ import type { AnyContract } from "@parlance/wire";
 import { expect, it } from "vitest";
 import { deferred, hold, overEachCarrier } from "./carriers.js";
 
-// What each document says about requests and answers, as the bytes that a peer without our client sends and reads.
+// Requests and answers of each document as bytes: a peer without our client sends and reads these.
 
 type Client = Readonly<Record<string, (input: object) => AsyncIterable<object>>>;
 type Handlers = Readonly<Record<string, (...given: never[]) => unknown>>;

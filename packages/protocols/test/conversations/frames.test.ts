@@ -7,7 +7,7 @@ import { pair } from "@parlance/wire/link";
 import { expect, it } from "vitest";
 import { deferred, hold, overEachCarrier } from "./carriers.js";
 
-// What the documents of the two sockets say about frames, and messages that pass although the documents do not print them.
+// Frames of the two sockets as a peer without our client sends and reads them, and messages that the documents describe without printing them.
 
 type Channel = { send(message: object): void } & AsyncIterable<{ readonly type: string }>;
 
