@@ -36,6 +36,11 @@ for (const contract of contracts) {
   for (const schema of Object.values(document.schemas)) ajv.addSchema(schema);
   const shown = [...examples(document), ...carried(contract.name)].map(shortened);
 
+  it(`the listed bounds of ${contract.name} are those of its samples`, () => {
+    const possible = samples.flatMap(({ says, json }) => (says === undefined ? [] : gapsOf(says, json, () => true)));
+    expect([...listed].filter((gap) => !possible.includes(gap))).toEqual([]);
+  });
+
   describe(`Of the ${contract.name} document, the sample`, () => {
     for (const [index, { at, says, json }] of samples.entries()) {
       const title = `${index + 1}, under "${at}",`;
