@@ -1,29 +1,22 @@
-import { nameAlike } from "./alike.js";
 import { isElision } from "./elision.js";
 import { splitLines, withoutReturn } from "./lines.js";
 import { isAnchored, readAddress } from "./match/address.js";
 import { looseLine, readTarget } from "./match/target.js";
-import { findNearest } from "./nearest.js";
+import { findNearest, nameAlike } from "./nearest.js";
 import { needPatch } from "./need.js";
-import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
+import { type FileKind, type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
 import type { Conflict, ConflictReason } from "./result.js";
 import { type Sides, takeApart } from "./sides.js";
 
-/** Characters of a message, of a path, of one quoted line, and of one line of the file. */
-const LIMIT = 600;
-const PATH = 80;
-const QUOTED = 72;
-const SHOWN = 80;
+const MAX_MESSAGE = 600;
+const MAX_PATH = 80;
+const MAX_QUOTE = 72;
+/** The most characters of a line of the file, and the most such lines. */
+const MAX_SHOWN = 80;
+const MAX_LINES = 7;
 
-/** The parts of a message beside the file's own lines. */
-interface Account {
-  /** The old text of the hunk. */
-  readonly problem: string;
-  /** The instruction for the next attempt. */
-  readonly advice: string;
-  /** Row of the text that the file's lines are shown around. */
-  readonly row: number;
-}
+/** What is wrong, and the instruction for the next attempt. The file's lines around the row are shown between them. */
+type Account = readonly [row: number, problem: string, advice: string];
 
 interface Facts {
   readonly conflict: Conflict;
@@ -33,35 +26,28 @@ interface Facts {
   readonly lines: readonly string[];
 }
 
+const EXACTLY = "Send the old lines exactly as the file has them";
+
 const ACCOUNTS: Record<ConflictReason, (facts: Facts) => Account> = {
   "not-found": accountMissing,
   ambiguous: accountAmbiguous,
   "already-applied": (facts) => {
-    const { text, row } = locate(facts, "+");
-    return {
-      problem: `the new lines are in the file already${text}.`,
-      advice: "Leave this change out. If another place is meant, send the lines around that place.",
-      row,
-    };
+    const [row, at] = locate(facts, "+");
+    const advice = "Leave this change out. If another place is meant, send the lines around that place.";
+    return [row, `the new lines are in the file already${at}.`, advice];
   },
   overlap: (facts) => {
-    const { text, row } = locate(facts, "-");
-    return {
-      problem: `another change of this patch changes the same lines${text}.`,
-      advice: "Send one change that has both.",
-      row,
-    };
+    const [row, at] = locate(facts, "-");
+    return [row, `another change of this patch changes the same lines${at}.`, "Send one change that has both."];
   },
-  stale: ({ file }) => ({
-    problem:
-      file?.kind === "create"
-        ? "the patch makes a new file, but there is one with text in it."
-        : file?.kind === "delete"
-          ? "the patch deletes the file, but the file has other lines than the patch takes away."
-          : "the file is not in the state that the patch was made for.",
-    advice: "Read the file again, and send a change of the lines that it has now.",
-    row: 0,
-  }),
+  stale: ({ file }) => {
+    const problems: Partial<Record<FileKind, string>> = {
+      create: "the patch makes a new file, but there is one with text in it.",
+      delete: "the patch deletes the file, but the file has other lines than the patch takes away.",
+    };
+    const problem = problems[file?.kind ?? "modify"] ?? "the file is not in the state that the patch was made for.";
+    return [0, problem, "Read the file again, and send a change of the lines that it has now."];
+  },
 };
 
 /**
@@ -75,19 +61,14 @@ export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, te
   const index = file?.hunks.findIndex(({ id }) => id === conflict.hunk) ?? -1;
   const hunk = file?.hunks[index];
   const lines = splitLines(text).lines.map(withoutReturn);
-  const several = files.length > 1 && !hunk;
-  const { problem, advice, row } = several
-    ? { problem: "the patch changes several files.", advice: "Apply it file by file.", row: 0 }
-    : (conflict.rung === "elided" ? accountDots : ACCOUNTS[conflict.reason])({
-        conflict,
-        hunk,
-        sides: hunk ? takeApart(hunk) : null,
-        file,
-        lines,
-      });
-  const path = clip(file?.before ?? file?.after ?? "the file", PATH);
+  const facts = { conflict, hunk, sides: hunk ? takeApart(hunk) : null, file, lines };
+  const isOfSeveral = files.length > 1 && !hunk;
+  const [row, problem, advice] = isOfSeveral
+    ? ([0, "the patch changes several files.", "Apply it file by file."] as const)
+    : (conflict.rung === "elided" ? accountDots : ACCOUNTS[conflict.reason])(facts);
+  const path = clip(file?.before ?? file?.after ?? "the file", MAX_PATH);
   const head = `${path}${hunk && file!.hunks.length > 1 ? `, change ${index + 1} of ${file!.hunks.length}` : ""}: ${problem}`;
-  const shown = several ? [] : showLines(lines, row, LIMIT - head.length - advice.length - 2);
+  const shown = isOfSeveral ? [] : showLines(lines, row, MAX_MESSAGE - head.length - advice.length - 2);
   return plain([head, ...shown, advice].join("\n"));
 }
 
@@ -95,156 +76,151 @@ export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, te
 function accountDots({ conflict: { reason, candidates }, hunk }: Facts): Account {
   const dots = hunk?.lines.filter((line) => isElision(line.slice(1))) ?? [];
   const alone = dots.find((line) => line[0] !== " ");
-  const row = (candidates[0] ?? 1) - 1;
   const some = candidates.slice(0, 10).join(", ");
-  const why = alone
-    ? `stands in the ${alone[0] === "+" ? "new" : "old"} lines alone`
-    : reason === "already-applied"
-      ? `stands for lines beside a change that is in the file already, at line ${some}`
-      : candidates.length > 1
-        ? `stands beside lines that fit at lines ${some}`
-        : "stands beside lines that are not there, or not in one block with the others";
-  return {
-    problem: `${quote((alone ?? dots[0])?.slice(1))} ${why}.`,
-    advice: "Send the old and the new lines in full, or one change for each place.",
-    row,
-  };
+  let why = "stands beside lines that are not there, or not in one block with the others";
+  if (alone) why = `stands in the ${alone[0] === "+" ? "new" : "old"} lines alone`;
+  else if (reason === "already-applied")
+    why = `stands for lines beside a change that is in the file already, at line ${some}`;
+  else if (candidates.length > 1) why = `stands beside lines that fit at lines ${some}`;
+  const advice = "Send the old and the new lines in full, or one change for each place.";
+  return [(candidates[0] ?? 1) - 1, `${quote((alone ?? dots[0])?.slice(1))} ${why}.`, advice];
 }
 
 function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
-  const start = (hunk?.oldStart ?? 1) - 1;
-  const row = Math.max(0, Math.min(start, lines.length - 1));
-  if (!hunk || !sides)
-    return { problem: "there is no such file, or no text of it.", advice: "Send the whole new file.", row };
-  if (sides.old.length === 0 && sides.hint !== null)
-    return {
-      problem: `the new lines are to stand behind line ${sides.hint}, and the file has ${lines.length}.`,
-      advice: `Send a line number from 0 to ${lines.length}.`,
-      row: Math.max(0, lines.length - 1),
-    };
+  const row = Math.max(0, Math.min((hunk?.oldStart ?? 1) - 1, lines.length - 1));
+  if (!hunk || !sides) return [row, "there is no such file, or no text of it.", "Send the whole new file."];
   const elsewhere = conflict.candidates[0];
-  const rowOf = (anchor: string) => lines.findIndex((line) => looseLine(line).startsWith(looseLine(anchor)));
-  const lost = hunk.anchors?.find((anchor) => rowOf(anchor) < 0);
+  const lost = hunk.anchors?.find((anchor) => findAnchor(anchor, lines) < 0);
   if (lost !== undefined)
-    return {
-      problem: `looked for ${quote(lost)}, below which the patch wants its change; no line of the file begins so.`,
-      advice: "Send a line of the file behind the @@, or none, and more lines around the change.",
-      row: elsewhere === undefined ? row : elsewhere - 1,
-    };
-  const last = hunk.anchors?.at(-1);
-  if (sides.old.length === 0)
-    return {
-      problem: `new lines${last === undefined ? "" : ` below ${quote(last)}`}, and no old lines that say where they go.`,
-      advice: "Send them with the lines above and below, copied from the file.",
-      row: last === undefined ? row : rowOf(last),
-    };
+    return [
+      elsewhere === undefined ? row : elsewhere - 1,
+      `looked for ${quote(lost)}, below which the patch wants its change; no line of the file begins so.`,
+      "Send a line of the file behind the @@, or none, and more lines around the change.",
+    ];
+  if (sides.old.length === 0) return accountBare(sides, row, lines);
   if (elsewhere !== undefined && isAnchored(hunk))
-    return {
-      problem: `the old lines are at line ${elsewhere}, but not ${addressOf(hunk)}.`,
-      advice: "Send the address of the place that is meant, or leave it out and send more lines around the change.",
-      row: elsewhere - 1,
-    };
+    return [
+      elsewhere - 1,
+      `the old lines are at line ${elsewhere}, but not ${addressOf(hunk)}.`,
+      "Send the address of the place that is meant, or leave it out and send more lines around the change.",
+    ];
   const near = elsewhere === undefined ? findNearest(sides, lines) : { place: elsewhere - 1, differs: null };
   if (near === null)
-    return {
-      problem: `looked for ${quote(tell(hunk, " -"))}; no line of the file is like it.`,
-      advice: "Check the path, read the file, and send old lines copied from it.",
+    return [
       row,
-    };
-  const { place, differs } = near;
+      `looked for ${quote(tell(hunk, " -"))}; no line of the file is like it.`,
+      "Check the path, read the file, and send old lines copied from it.",
+    ];
+  return accountNear(sides, lines, near.place, near.differs);
+}
+
+function findAnchor(anchor: string, lines: readonly string[]): number {
+  return lines.findIndex((line) => looseLine(line).startsWith(looseLine(anchor)));
+}
+
+/** Lines to insert, with no old ones beside them. */
+function accountBare({ hunk, hint }: Sides, row: number, lines: readonly string[]): Account {
+  if (hint !== null)
+    return [
+      Math.max(0, lines.length - 1),
+      `the new lines are to stand behind line ${hint}, and the file has ${lines.length}.`,
+      `Send a line number from 0 to ${lines.length}.`,
+    ];
+  const last = hunk.anchors?.at(-1);
+  return [
+    last === undefined ? row : findAnchor(last, lines),
+    `new lines${last === undefined ? "" : ` below ${quote(last)}`}, and no old lines that say where they go.`,
+    "Send them with the lines above and below, copied from the file.",
+  ];
+}
+
+/** The first old line that differs from the nearest place; or why lines that do not differ may not be changed. */
+function accountNear(sides: Sides, lines: readonly string[], place: number, differs: number | null): Account {
   const other = accountOther(sides, lines, place);
   if (other === null)
-    return {
-      problem: `the old lines are at line ${place + 1}, but the patch may not be applied there.`,
-      advice: "Send the lines of the place that is meant, and the range that they are in.",
-      row: place,
-    };
+    return [
+      place,
+      `the old lines are at line ${place + 1}, but the patch may not be applied there.`,
+      "Send the lines of the place that is meant, and the range that they are in.",
+    ];
   if (differs === null) return other;
   const at = place + differs;
   const wanted = `${quote(sides.old[differs])}${sides.deleted[differs] ? ", to be taken away" : ""}`;
-  const alike = nameAlike(sides.old[differs]!, lines[at] ?? "");
-  const found = at < lines.length ? `at line ${at + 1} ${alike ?? `is ${quote(lines[at])}`}` : "the file ends there";
-  return {
-    problem: `looked for ${wanted}; ${found}.`,
-    advice: "Send the change again with old lines copied from the file.",
-    row: at,
-  };
+  const found = at < lines.length ? describe(sides.old[differs]!, lines, at) : "the file ends there";
+  return [at, `looked for ${wanted}; ${found}.`, "Send the change again with old lines copied from the file."];
+}
+
+/** What the file has in place of an old line. */
+function describe(old: string, lines: readonly string[], row: number): string {
+  return `at line ${row + 1} ${nameAlike(old, lines[row] ?? "") ?? `is ${quote(lines[row])}`}`;
 }
 
 /** Old lines that are at a place but for white space or characters; null where they are exactly the file's. */
 function accountOther({ old }: Sides, lines: readonly string[], place: number): Account | null {
   const other = old.findIndex((line, i) => withoutReturn(line) !== lines[place + i]);
   if (other < 0) return null;
-  const row = place + other;
-  const alike = nameAlike(old[other]!, lines[row] ?? "");
-  return {
-    problem: `the old lines are at line ${place + 1}, but with other white space or characters that look alike: at line ${row + 1} ${alike ?? `is ${quote(lines[row])}`}.`,
-    advice: "Send the old lines exactly as the file has them.",
-    row,
-  };
+  const found = describe(old[other]!, lines, place + other);
+  const problem = `the old lines are at line ${place + 1}, but with other white space or characters that look alike: ${found}.`;
+  return [place + other, problem, `${EXACTLY}.`];
 }
 
 function accountAmbiguous({ conflict, hunk, sides, lines }: Facts): Account {
   const { at, candidates: starts, total } = conflict;
   const sought = tell(hunk, " -");
-  const wanted = quote(sought);
   // The line that is quoted need not be the first of the hunk.
   const offset = Math.max(0, sides?.old.indexOf(sought) ?? 0);
   const isBehind = starts.every((start) => looseLine(lines[start - 1 + offset] ?? "") === looseLine(sought));
   const candidates = isBehind ? starts.map((start) => start + offset) : starts;
   const row = (candidates[0] ?? at ?? 1) - 1;
-  const more = "Send more unchanged lines above and below it, until only one place fits.";
-  if (candidates.length > 1) {
-    const some = candidates.slice(0, 10).join(", ");
-    const rest = total > 10 ? ` and ${total - 10} more` : "";
-    return { problem: `looked for ${wanted}, which fits at lines ${some}${rest}.`, advice: more, row };
-  }
-  if (candidates.length === 1 && sides) return accountOne(sides, wanted, starts[0]! - 1, row, lines);
-  return { problem: `looked for ${wanted}, which fits at too many places.`, advice: more, row };
+  if (candidates.length === 1 && sides) return accountOne(sides, quote(sought), starts[0]! - 1, row, lines);
+  const rest = total > 10 ? ` and ${total - 10} more` : "";
+  const where = candidates.length > 1 ? `lines ${candidates.slice(0, 10).join(", ")}${rest}` : "too many places";
+  return [
+    row,
+    `looked for ${quote(sought)}, which fits at ${where}.`,
+    "Send more unchanged lines above and below it, until only one place fits.",
+  ];
 }
 
 /** Why the only place of a hunk is not certain. */
 function accountOne(sides: Sides, wanted: string, place: number, row: number, lines: readonly string[]): Account {
   const { hunk, hint, old } = sides;
-  const target = readTarget(lines.join("\n"), [hunk]);
+  const { section } = hunk;
   const own = old.map((_, i) => place + i);
-  if (hunk.section !== undefined && readAddress(sides, target)?.contradicted(place, own))
-    return {
-      problem: `${wanted} is at line ${row + 1}, but not below ${quote(hunk.section)}, which the @@ line names.`,
-      advice: "Send the right name behind the @@, or none.",
+  const at = `${wanted} is at line ${row + 1}, but`;
+  if (section !== undefined && readAddress(sides, readTarget(lines.join("\n"), [hunk]))?.contradicted(place, own))
+    return [
       row,
-    };
+      `${at} not below ${quote(section)}, which the @@ line names.`,
+      "Send the right name behind the @@, or none.",
+    ];
   const other = accountOther(sides, lines, place);
-  const isLoose = old.every((line, i) => looseLine(line) === looseLine(lines[place + i] ?? "\0"));
-  if (other && isLoose) return other;
+  if (other && old.every((line, i) => looseLine(line) === looseLine(lines[place + i] ?? "\0"))) return other;
   if (hint !== null && hint !== place)
-    return {
-      problem: `${wanted} is at line ${row + 1}, but the @@ line names another place, where most of the lines fit as well.`,
-      advice: "Send the right line numbers, or none.",
+    return [
       row,
-    };
-  return {
-    problem: `looked for ${wanted}; it is near line ${row + 1}, and how its lines are meant there is not certain.`,
-    advice: "Send the old lines exactly as the file has them, white space included.",
-    row,
-  };
+      `${at} the @@ line names another place, where most of the lines fit as well.`,
+      "Send the right line numbers, or none.",
+    ];
+  const problem = `looked for ${wanted}; it is near line ${row + 1}, and how its lines are meant there is not certain.`;
+  return [row, problem, `${EXACTLY}, white space included.`];
 }
 
-/** Where the line that a hunk is known by stands: its first added (`+`) or deleted (`-`) one, else one beside its change. */
-function locate({ conflict: { at }, sides, lines }: Facts, mark: "+" | "-"): { text: string; row: number } {
+/** The row of the line that a hunk is known by, and its quote: the first added (`+`) or deleted (`-`) one, else one beside its change. */
+function locate({ conflict: { at }, sides, lines }: Facts, mark: "+" | "-"): [row: number, at: string] {
   const start = (at ?? 1) - 1;
-  if (sides === null || at === null) return { text: "", row: start };
-  const side = mark === "+" ? sides.new : sides.old;
-  const other = new Set(mark === "+" ? sides.old : sides.new);
+  if (sides === null || at === null) return [start, ""];
+  const [side, other] = mark === "+" ? [sides.new, sides.old] : [sides.old, sides.new];
+  const others = new Set(other);
   const own = sides.hunk.lines
     .flatMap((line) => (line[0] === mark && line.trim().length > 2 ? [line.slice(1)] : []))
-    .find((line, _, all) => !other.has(line) || all.length === 1);
+    .find((line, _, all) => all.length === 1 || !others.has(line));
   const offset = own === undefined ? Math.max(0, (sides.changes[0]?.from ?? 0) - 1) : side.indexOf(own);
   const key = looseLine(side[offset] ?? "");
   // Lines that the hunk left out, or that the file has more of, move the rest.
   const behind = Array.from({ length: 2 * side.length }, (_, i) => start + i);
   const row = [start + offset, ...behind].find((each) => each in lines && looseLine(lines[each]!) === key) ?? start;
-  return { text: row in lines ? `: at line ${row + 1} is ${quote(lines[row])}` : "", row };
+  return [row, row in lines ? `: at line ${row + 1} is ${quote(lines[row])}` : ""];
 }
 
 function addressOf({ anchors = [], atEnd }: Hunk): string {
@@ -254,12 +230,12 @@ function addressOf({ anchors = [], atEnd }: Hunk): string {
   return atEnd ? "at the end of the file, where the patch wants them" : "where the patch wants them";
 }
 
-/** The file's lines around a row with their numbers: as many as there is room for, up to seven. */
+/** The file's lines around a row with their numbers: as many as there is room for. */
 function showLines(lines: readonly string[], row: number, room: number): string[] {
-  const numbered = (at: number) => `${String(at + 1).padStart(5)} | ${clip(lines[at]!, SHOWN)}`;
+  const numbered = (at: number) => `${String(at + 1).padStart(5)} | ${clip(lines[at]!, MAX_SHOWN)}`;
   let from = Math.min(row, lines.length);
   let to = from;
-  for (let left = room; to - from < 7; ) {
+  for (let left = room; to - from < MAX_LINES; ) {
     // Outwards, a line below and a line above in turn.
     const at = to < lines.length && (from === 0 || to - row <= row - from) ? to : from - 1;
     left -= at < 0 ? Infinity : numbered(at).length + 1;
@@ -278,7 +254,7 @@ function tell(hunk: Hunk | undefined, marks: string): string {
 
 /** As it is, without escapes that a model would copy. */
 function quote(line: string | undefined): string {
-  return `\`${clip(line?.trim() ?? "", QUOTED)}\``;
+  return `\`${clip(line?.trim() ?? "", MAX_QUOTE)}\``;
 }
 
 function clip(text: string, length: number): string {

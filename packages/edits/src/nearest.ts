@@ -1,6 +1,9 @@
 import { looseLine } from "./match/target.js";
 import type { Sides } from "./sides.js";
 
+/** The most places of equal lines that vote. */
+const MAX_VOTES = 8;
+
 /** Finds the place with the most old lines, or else the line most like the longest of them; and the first that differs. */
 export function findNearest(
   { old, hint }: Sides,
@@ -10,7 +13,7 @@ export function findNearest(
   for (const [i, line] of old.entries()) {
     const key = looseLine(line);
     const known = offsets.get(key) ?? [];
-    if (key.length > 1 && known.length < 8) offsets.set(key, [...known, i]);
+    if (key.length > 1 && known.length < MAX_VOTES) offsets.set(key, [...known, i]);
   }
   const votes = new Map<number, number>();
   for (const [row, line] of lines.entries())
@@ -47,4 +50,53 @@ const WORD =
 
 function wordsOf(line: string): Set<string> {
   return new Set(line.slice(0, 1000).match(WORD));
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  "\u00a0": " (no-break space)",
+  "\u00ad": " (soft hyphen)",
+  "\u200b": " (zero-width space)",
+  "\ufeff": " (byte order mark)",
+};
+/** The most characters of a line that are compared one by one. */
+const MAX_COMPARED = 500;
+
+/**
+ * Names the character of a file's line that only looks like the one in the text sought, or is invisible: `has U+00A0
+ * (no-break space) where the patch has U+0020`. Null where the line does not look like the text, or is equal to it.
+ */
+export function nameAlike(sought: string, line: string): string | null {
+  const charsOf = (text: string) => [...text.trim().slice(0, MAX_COMPARED)];
+  const [wanted, there] = [charsOf(sought), charsOf(line)];
+  const visible = (chars: readonly string[]) => chars.filter((char) => !isHidden(char)).join("");
+  if (visible(there).includes(visible(wanted))) {
+    const [inFile, inPatch] = [
+      [there, wanted],
+      [wanted, there],
+    ].map(([one, other]) => one!.find((char) => isHidden(char) && !other!.includes(char)));
+    const hidden = inFile ?? inPatch;
+    if (hidden) return `the ${inFile ? "file" : "patch"} has ${nameOf(hidden)}, which cannot be seen`;
+  }
+  for (let from = 0; from + wanted.length <= there.length; from++) {
+    const others = wanted.flatMap((char, i) => (char === there[from + i] ? [] : i));
+    const isAlike = (i: number) => areAlike(wanted[i]!, there[from + i]!);
+    // One character in four may be another.
+    if (others.length === 0 || others.length > wanted.length / 4 || !others.every(isAlike)) continue;
+    return `the file has ${nameOf(there[from + others[0]!]!)} where the patch has ${nameOf(wanted[others[0]!]!)}`;
+  }
+  return null;
+}
+
+function isHidden(char: string): boolean {
+  return /\p{Cf}/u.test(char);
+}
+
+/** Whether one of two characters is on every keyboard and the other may look like it. */
+function areAlike(one: string, other: string): boolean {
+  return one <= "~" !== other <= "~" && /\s/u.test(one) === /\s/u.test(other);
+}
+
+function nameOf(char: string): string {
+  const code = char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
+  return `U+${code}${NAMES[char] ?? ""}`;
 }
