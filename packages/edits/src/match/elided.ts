@@ -2,9 +2,8 @@ import { isElision } from "../elision.js";
 import type { Conflict, ConflictReason, Rung } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
 import { readAddress } from "./address.js";
-import { type Candidate, conflict } from "./place.js";
-import { inARow, readMatch, STEPS } from "./rungs.js";
-import { findRows, indexBy, lastUpTo, looseLine, type Target } from "./target.js";
+import { type Candidate, conflict, findRows, inARow, readMatch, STEPS } from "./search.js";
+import { indexBy, lastUpTo, looseLine, type Target } from "./target.js";
 
 /** The lines between dots, and the rows at which they can stand. */
 interface Piece {

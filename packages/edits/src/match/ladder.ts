@@ -4,12 +4,21 @@ import { type Sides, takeApart } from "../sides.js";
 import { type Address, readAddress } from "./address.js";
 import { alignContext } from "./context.js";
 import { fillDots } from "./elided.js";
-import { type Candidate, conflict, type Match } from "./place.js";
 import { rewrite } from "./rewrite.js";
-import { inARow, readMatch, STEPS, type Step } from "./rungs.js";
+import {
+  type Candidate,
+  conflict,
+  findRows,
+  inARow,
+  isNowhere,
+  type Match,
+  readMatch,
+  STEPS,
+  type Step,
+} from "./search.js";
 import { findApplied, settle } from "./settle.js";
 import { exactStyle, learnStyle, pairUp } from "./style.js";
-import { findRows, isNowhere, lastUpTo, readTarget, type Target } from "./target.js";
+import { lastUpTo, readTarget, type Target } from "./target.js";
 
 /** The most places of one hunk that are kept; a hunk with more is placed by its number or not at all. */
 const MOST = 200;

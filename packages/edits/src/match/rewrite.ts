@@ -4,7 +4,7 @@ import { type AppliedHunk, type ApplyResult, type Conflict, type Rung, rungs } f
 import type { Sides } from "../sides.js";
 import { type Splice, spliceText } from "../splice.js";
 import { isBesideGap } from "./context.js";
-import { conflict, type Match, type Placed } from "./place.js";
+import { conflict, type Match, type Placed } from "./search.js";
 import type { Target } from "./target.js";
 
 interface Writing extends Splice {

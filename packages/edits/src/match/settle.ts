@@ -1,6 +1,6 @@
 import type { Conflict } from "../result.js";
 import type { Sides } from "../sides.js";
-import { type Candidate, conflict, type Match, type Placed } from "./place.js";
+import { type Candidate, conflict, type Match, type Placed } from "./search.js";
 import { looseLine, type Target } from "./target.js";
 
 /** A hunk with a unique place, and the distance from its number. */

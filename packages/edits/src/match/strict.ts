@@ -3,10 +3,10 @@ import { needOptions, needPatch } from "../need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "../patch.js";
 import type { ApplyResult, Conflict } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
-import { conflict, type Placed } from "./place.js";
 import { rewrite } from "./rewrite.js";
+import { conflict, findRows, type Placed } from "./search.js";
 import { exactStyle } from "./style.js";
-import { asIs, findRows, readTarget, type Target } from "./target.js";
+import { asIs, readTarget, type Target } from "./target.js";
 
 export interface StrictOptions {
   /** Trust a hunk without context to stand where it says, as `git apply --unidiff-zero` does. */

@@ -81,51 +81,6 @@ export function indexBy(key: Key, { lines, hunks, indexes }: Target): LineIndex 
   return index;
 }
 
-/** Index of the line that is compared first: long lines are seldom common. */
-function longestOf(lines: readonly string[]): number {
-  let longest = 0;
-  let found = 0;
-  for (let i = 0; i < lines.length; i++) {
-    if (lines[i]!.length <= longest) continue;
-    const { length } = lines[i]!.trim();
-    if (length > longest) [longest, found] = [length, i];
-  }
-  return found;
-}
-
-/** Whether one of these lines is not in the text by any key: what is equal by any is so loosely. */
-export function isNowhere(sought: readonly string[], target: Target): boolean {
-  const { places } = indexBy(looseLine, target);
-  const line = sought[longestOf(sought)] ?? "";
-  return [line, plainTabs(line)].every((each) => !places.get(looseLine(each))?.length);
-}
-
-/** Every row from which lines stand, one behind the other, by these keys of text and patch. Null when the effort ran out. */
-export function findRows(sought: readonly string[], text: Key, patch: Key, target: Target): number[] | null {
-  const offset = longestOf(sought);
-  const key = text === asIs ? asIs : looseLine;
-  const { lines, effort } = target;
-  const rows: number[] = [];
-  /** As far as a place has asked for it. */
-  const pattern: string[] = [];
-  /** Where both keys are one, a line is equal to itself. */
-  const isOne = text === patch;
-  for (const place of indexBy(key, target).places.get(key(patch(sought[offset] ?? ""))) ?? []) {
-    const row = place - offset;
-    if (row < 0 || row + sought.length > lines.length) continue;
-    let i = 0;
-    for (; i < sought.length; i++) {
-      if (isOne && lines[row + i] === sought[i]) continue;
-      pattern[i] ??= patch(sought[i]!);
-      if (text(lines[row + i]!) !== pattern[i]) break;
-    }
-    effort.left -= i + 1;
-    if (effort.left < 0) return null;
-    if (i === sought.length) rows.push(row);
-  }
-  return rows;
-}
-
 /** What is left of the budget of comparisons that keeps the time linear. */
 export interface Effort {
   left: number;

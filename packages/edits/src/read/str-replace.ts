@@ -1,6 +1,6 @@
 import { createPatch } from "../diff/create.js";
 import { splitLines } from "../lines.js";
-import { findEvery, findParts, type Part, withEndsOf } from "../match/parts.js";
+import { findEvery, findParts, type Part, withEndsOf } from "../match/search.js";
 import { needOptions } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";

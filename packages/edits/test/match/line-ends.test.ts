@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { findParts } from "../../src/match/parts.js";
+import { findParts } from "../../src/match/search.js";
 import { parseBeginPatch } from "../../src/read/begin-patch.js";
 import { parseSearchReplace } from "../../src/read/search-replace.js";
 import { parseStrReplace } from "../../src/read/str-replace.js";
