@@ -164,6 +164,7 @@ describe("A policy is enforced on what the agent sends", () => {
       ],
     ],
     ["a patch that asks", {}, [patch("a.ts")]],
+    ["a patch whose diff names no file", {}, [patch("a.ts", { diff: "@@ -1 +1 @@\n-one\n+two\n" })]],
     ["a patch that need not ask", { tools_requiring_approval: [] }, [patch("a.ts", { requires_approval: false })]],
   ])("%s is sent", async (_, policy, messages) => {
     expect(await sends(policy, messages)).toEqual(messages.map(() => "sent"));
