@@ -60,7 +60,7 @@ const app = (handlers: Partial<VaultHandlers>, options: ServeOptions = {}): App 
   serve(
     vault,
     { rename: unused, describe: unused, ...handlers },
-    { authenticate: apiKey("X-API-Key", { secret: "ann" }), ...options },
+    { authenticate: apiKey("X-API-Key", { secret: "ann" }), ...options, partial: true },
   );
 
 /** A client in memory and one over a port. */

@@ -92,13 +92,11 @@ export interface App {
  *
  * @throws `TypeError` where a handler is missing, unless `partial` is set: then it is answered with 501.
  */
-export function serve<H>(
+export function serve<H, Partial extends boolean = false>(
   contract: ContractValue<unknown, H>,
-  handlers: { readonly [Name in keyof H]?: H[Name] | undefined },
-  options: ServeOptions & { readonly partial: true },
-): App;
-export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, options?: ServeOptions): App;
-export function serve<H>(contract: ContractValue<unknown, H>, handlers: H, options: ServeOptions = {}): App {
+  handlers: [Partial] extends [true] ? { readonly [Name in keyof H]?: H[Name] | undefined } : H,
+  options: ServeOptions & { readonly partial?: Partial | undefined } = {},
+): App {
   const any = contract as unknown as AnyContract;
   if (!any?.operations)
     throw misuse("serve needs a contract, such as `foldGateway` of @parlance/protocols/fold-gateway");

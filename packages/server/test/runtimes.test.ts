@@ -21,7 +21,7 @@ function start(name: string): Runtime {
 }
 
 const fold = (options: object = {}): App =>
-  serve(foldGateway, { health: () => "OK" }, { onError: false, ...options, partial: true } as never) as App;
+  serve(foldGateway, { health: () => "OK" }, { onError: false, ...options, partial: true });
 
 /** A channel that repeats the names of the files it is given. */
 const echo = (options: object = {}): App =>

@@ -60,7 +60,7 @@ const sessionOnChannel = {
         return { status: "healthy" };
       },
     };
-    return serve(loco, handlers, { ...options, allowAnonymous: true, partial: true } as never);
+    return serve(loco, handlers, { ...options, allowAnonymous: true, partial: true });
   },
   async open(urls: readonly string[], resume: boolean, open: OpenSocket): Promise<Reading> {
     const opening = { client_info: { name: "t", version: "1", capabilities: [] } };
@@ -86,7 +86,7 @@ const sessionOnStream = {
         return { status: "accepted", agent_state: "thinking" };
       },
     };
-    return serve(emacsAgent, handlers, { ...options, partial: true } as never);
+    return serve(emacsAgent, handlers, { ...options, partial: true });
   },
   async open(urls: readonly string[], resume: boolean): Promise<Reading> {
     const leaving = new AbortController();
