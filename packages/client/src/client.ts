@@ -50,7 +50,8 @@ export function client<Client>(
   for (const [name, { parameters }] of Object.entries(any.channels))
     client[name] = method(parameters, async (input, how?: OpenOptions) => {
       const { openChannel } = await parts.channels();
-      return openChannel(any, connection, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
+      const watched = watching(connection, how);
+      return openChannel(any, watched, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
     });
   return client as Client;
 
@@ -88,7 +89,7 @@ export function client<Client>(
     return lazy(
       `${any.name}.${name}`,
       Promise.all([parts.operations(), parts.streams()]).then(([{ operations }, { openStream }]) =>
-        openStream(operations, any, connection, requesting, name, opening),
+        openStream(operations, any, watching(connection, options), requesting, name, opening),
       ),
     );
   }
@@ -96,6 +97,14 @@ export function client<Client>(
   function sessionOf(input: Input): unknown {
     return any.session === undefined ? undefined : input[any.session];
   }
+}
+
+/** The client's options, with the callback of a call beside its own. */
+function watching(connection: ConnectOptions, { onConnection }: CallOptions = {}): ConnectOptions {
+  const { onConnection: shared } = connection;
+  if (!onConnection) return connection;
+  if (!shared) return { ...connection, onConnection };
+  return { ...connection, onConnection: (event) => Promise.all([shared(event), onConnection(event)]) };
 }
 
 /** A method with its options alone where nothing is declared for it to carry. */

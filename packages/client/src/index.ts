@@ -1,4 +1,4 @@
-export type { CallOptions, Channel, Closed, MessageStream, ReopenOptions } from "@parlance/contract";
+export type { CallOptions, Channel, Closed, ConnectionEvent, MessageStream, ReopenOptions } from "@parlance/contract";
 export type { OpenSocket, Unknown } from "@parlance/wire";
 export { Disconnected, Refusal, Violation } from "@parlance/wire/errors";
 export { connect } from "./connect.js";

@@ -1,3 +1,4 @@
+import type { OnConnection } from "@parlance/contract";
 import type { OpenSocket, Unknown, Violation } from "@parlance/wire";
 import { assertLimits, misuse } from "@parlance/wire/errors";
 
@@ -29,6 +30,11 @@ export interface ConnectOptions {
    * with that error, or has no effect once it has ended. @default throws the violation
    */
   readonly onViolation?: ((violation: Violation) => void) | undefined;
+  /**
+   * Called when the connection of a stream or channel is lost, before each attempt to join it again, when it is joined and when it is over.
+   * An editor shows from it that an agent is away.
+   */
+  readonly onConnection?: OnConnection | undefined;
   /** Ends every call, stream and channel of this client. */
   readonly signal?: AbortSignal | undefined;
   /** Seconds before each retry of an operation that may be repeated; `[]` for no retries. @default the contract's own */

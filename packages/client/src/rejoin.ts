@@ -1,5 +1,6 @@
 import type { Gap, Resumable } from "@parlance/wire";
 import { Disconnected, Refusal } from "@parlance/wire/errors";
+import { notify } from "@parlance/wire/notify";
 import { parseGap, parseResumable } from "@parlance/wire/resume";
 import { RESUME } from "@parlance/wire/resume-key";
 import { timedOut } from "./disconnected.js";
@@ -37,16 +38,18 @@ export interface Rejoins {
 /** Makes one attempt. Returns the minimum milliseconds to wait where a retry may help. A retry may also follow a rejection. */
 export type Attempt<T> = (request: Lifetime) => Promise<T | number>;
 
-/** Full-jitter backoff; `Retry-After` and `retry:` are honoured up to its cap. */
+/** Full-jitter backoff; `Retry-After` and `retry:` are honoured up to its cap. `what` names the stream or channel. */
 export function rejoining(
-  { random = Math.random, reconnectFor = RECONNECT_FOR }: ConnectOptions,
+  { random = Math.random, reconnectFor = RECONNECT_FOR, onConnection }: ConnectOptions,
   life: Lifetime,
+  what: string,
 ): Rejoins {
   let spent = 0;
   let attempts = 0;
+  let tries = 0;
   return {
     delivered() {
-      spent = attempts = 0;
+      spent = attempts = tries = 0;
     },
     async run(lost, grace, attempt, retry = 0, budget = reconnectFor) {
       // Another attempt is to fit into the grace, and a server without its log is to be heard.
@@ -61,8 +64,16 @@ export function rejoining(
         const left = budget - spent - wait;
         if (left <= 0) {
           lost.cause ??= cause;
+          lost.message += `; not joined again in ${tries} attempts within ${budget} ms`;
           throw lost;
         }
+        tries++;
+        if (!first)
+          notify(
+            onConnection,
+            { call: what, type: "rejoining", attempt: tries, cause: cause ?? lost, wait, left: left + wait },
+            life.abort,
+          );
         const began = Date.now();
         const request = lifetime(life.signal);
         try {

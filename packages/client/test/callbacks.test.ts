@@ -30,6 +30,7 @@ const calls: Readonly<Record<Callback | "token" | "reopen", () => Promise<unknow
   fetch: () => read({ fetch: fails }),
   webSocket: () => connect(based, { webSocket: fails, resume: false }).session(),
   onUnknown: () => read({ ...saying('{"type":"new"}'), onUnknown: fails }),
+  onConnection: () => read({ ...saying(idle), onConnection: fails }),
   onViolation: () => read({ ...saying('{"type":"agent.state"}'), onViolation: fails }),
   random: () => read({ ...saying(idle), random: fails }, true),
   reopen: () => read(saying(idle), fails),

@@ -71,7 +71,7 @@ describe("Attempts to join", () => {
   ) {
     const began = Date.now();
     const at: number[] = [];
-    const rejoins = rejoining({ ...options, random: () => options.random ?? 0 }, life);
+    const rejoins = rejoining({ ...options, random: () => options.random ?? 0 }, life, "c.s");
     const error = lost();
     let end: unknown;
     const attempt = () => each(at.push(Date.now() - began) - 1);
@@ -127,7 +127,10 @@ describe("Attempts to join", () => {
   test("that end with the budget have their last failure as the cause", async () => {
     const failure = disconnected("no answer", "unreachable", true);
     const { end } = await made({}, { budget: 250 }, () => Promise.reject(failure));
-    expect(end).toMatchObject({ message: "the stream was cut", cause: failure });
+    expect(end).toMatchObject({
+      message: "the stream was cut; not joined again in 3 attempts within 250 ms",
+      cause: failure,
+    });
   });
 
   test("end at once with what no further attempt can change", async () => {
@@ -162,7 +165,7 @@ describe("Attempts to join", () => {
 
   test("abort the request of a failed attempt, and leave that of a good one alone", async () => {
     const signals: AbortSignal[] = [];
-    const rejoins = rejoining({ random: () => 0 }, lifetime());
+    const rejoins = rejoining({ random: () => 0 }, lifetime(), "c.s");
     const run = rejoins.run(lost(), 30, async ({ signal }) => {
       signals.push(signal);
       if (signals.length === 2) throw lost();
@@ -176,7 +179,7 @@ describe("Attempts to join", () => {
 
   test("have a new budget and short waits after a delivered message, and only then", async () => {
     const at: number[] = [];
-    const rejoins = rejoining({ random: () => 1, reconnectFor: 1000 }, lifetime());
+    const rejoins = rejoining({ random: () => 1, reconnectFor: 1000 }, lifetime(), "c.s");
     const run = () =>
       rejoins
         .run(lost(), 30, async () => {

@@ -1,9 +1,39 @@
 /** The parts of generated interfaces: a caller's objects (client) and a handler's (server). */
 
+/** What happens to the connection of a stream or channel. Times are milliseconds. */
+export type ConnectionChange =
+  | {
+      /** The connection was lost. It is joined again where the server resumes, else it ends. */
+      readonly type: "lost";
+      readonly cause: Error;
+    }
+  | {
+      /** Another attempt to join begins in `wait`. Without a success no further one begins after `left`. */
+      readonly type: "rejoining";
+      /** Counts from 1 since the last message. */
+      readonly attempt: number;
+      /** What ended the connection, or the last attempt. */
+      readonly cause: unknown;
+      readonly wait: number;
+      readonly left: number;
+    }
+  /** It is open again, and what was missed follows. A stream with `reopen` has begun anew. */
+  | { readonly type: "joined" }
+  /** It is over: with an `error`, or as the protocol or this side meant it. The last event. */
+  | { readonly type: "ended"; readonly error?: unknown };
+
+/** A change, and the stream or channel that it is of, such as `fold-gateway.send`. */
+export type ConnectionEvent = { readonly call: string } & ConnectionChange;
+
+/** Receives the events of connections. When it throws or rejects, the stream or channel ends with that error. */
+export type OnConnection = (event: ConnectionEvent) => void;
+
 export interface CallOptions {
   /** Ends the call: the request is aborted, a stream's body is cancelled, a channel is closed. */
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Called when the connection of this stream or channel is lost, joined again or over, beside the client's own. */
+  readonly onConnection?: OnConnection | undefined;
 }
 
 /** Options of a stream requested by GET, which may be repeated without effect (RFC 9110, section 9.2.1). */

@@ -4,6 +4,7 @@ import { bind } from "@parlance/wire/bind";
 import { type AnyChannel, type Link, link, PacedPort } from "@parlance/wire/link";
 import { messageEncoder } from "@parlance/wire/message";
 import { messageDecoder } from "@parlance/wire/message-decoder";
+import { notify } from "@parlance/wire/notify";
 import { newKey, RESUME } from "@parlance/wire/resume-key";
 import { timedOut, unloaded } from "../disconnected.js";
 import { lifetime, within } from "../lifetime.js";
@@ -94,11 +95,22 @@ export async function openChannel(
   try {
     const channel = await how(key!);
     channel.closed.then(life.release, life.release);
+    notifyEnd(connection, what, channel.closed);
     return channel;
   } catch (error) {
     life.abort(error);
+    notifyEnd(connection, what, Promise.reject(error));
     throw error;
   }
+}
+
+function notifyEnd({ onConnection }: ConnectOptions, call: string, over: Promise<unknown>): void {
+  // A callback that fails now has nothing to end.
+  const ended = (how: { readonly error?: unknown }) => notify(onConnection, { call, type: "ended", ...how }, () => {});
+  over.then(
+    () => ended({}),
+    (error: unknown) => ended({ error }),
+  );
 }
 
 /** Whether to ask for a ticket on any origin. A page's WebSocket cannot carry a token; the ticket of a server that resumes replaces it. */

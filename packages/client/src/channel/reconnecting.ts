@@ -1,7 +1,9 @@
+import type { ConnectionChange } from "@parlance/contract";
 import type { DisconnectedCode, Port } from "@parlance/wire";
 import { durable } from "@parlance/wire/durable";
 import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
 import type { AnyChannel, Link, Pace, PacedPort } from "@parlance/wire/link";
+import { notify } from "@parlance/wire/notify";
 import { formatBeginFrame, formatKeyFrame, parseResumeFrame, type Resumable } from "@parlance/wire/resume";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
@@ -76,7 +78,7 @@ export class ReconnectingChannel {
         this.#conversation.say(formatBeginFrame(begun.epoch));
       },
     });
-    this.#rejoins = rejoining(options.connection, this.#attempts);
+    this.#rejoins = rejoining(options.connection, this.#attempts, options.what);
     if (resumable) this.#resumes(resumable);
   }
 
@@ -193,8 +195,12 @@ export class ReconnectingChannel {
     // The channel was closed meanwhile, so the port is closed as well.
     request.signal.throwIfAborted();
     request.release();
+    const isBack = this.#state === "rejoining";
     this.#state = "open";
-    if (this.#conversation.attach(port, received)) return;
+    if (this.#conversation.attach(port, received)) {
+      if (isBack) this.#notify({ type: "joined" });
+      return;
+    }
     port.close(1000, "frames are gone");
     throw gap(`${this.#options.what}, at the server`, { after: received }, lost);
   }
@@ -203,7 +209,15 @@ export class ReconnectingChannel {
     // The link is over, and the server may not have received its close.
     if (this.#state === "closed") return this.#options.cancel();
     this.#state = "rejoining";
-    if (!this.#settle()) this.#connect(cause?.code).catch((error) => this.#fail(error));
+    if (this.#settle()) return;
+    const { what } = this.#options;
+    this.#notify({ type: "lost", cause: cause ?? disconnected(`${what} was cut`, "closed", true) });
+    this.#connect(cause?.code).catch((error) => this.#fail(error));
+  }
+
+  #notify(change: ConnectionChange): void {
+    const { connection, what } = this.#options;
+    notify(connection.onConnection, { call: what, ...change }, (error) => this.#linked.fail(error, 1000, "not wanted"));
   }
 
   #close(tell: boolean): void {

@@ -1,3 +1,4 @@
+import type { ConnectionChange } from "@parlance/contract";
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { Disconnected, misuse, Refusal } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
@@ -39,6 +40,7 @@ class ReopenedStream implements StreamSource<AnyMessage> {
   readonly messages: Buffer<AnyMessage>;
   readonly #what: string;
   readonly #connection: ConnectOptions;
+  readonly #onConnection: ConnectOptions["onConnection"];
   readonly #opening: Opening;
   readonly #begin: Begin;
   readonly #life: Lifetime;
@@ -50,6 +52,7 @@ class ReopenedStream implements StreamSource<AnyMessage> {
   /** Milliseconds that the server asked for before a reconnect. */
   #retry = 0;
   #cancelled = false;
+  #finished = false;
 
   constructor(what: string, connection: ConnectOptions, opening: Opening, begin: Begin, make: typeof buffer) {
     this.#what = what;
@@ -66,10 +69,13 @@ class ReopenedStream implements StreamSource<AnyMessage> {
     });
     this.#life = lifetime(connection.signal, opening.options.signal);
     this.#life.signal.addEventListener("abort", () => opening.over(0));
-    this.#rejoins = rejoining(connection, this.#life);
-    const { onUnknown, onViolation } = connection;
+    this.#rejoins = rejoining(connection, this.#life, what);
+    const { onConnection, onUnknown, onViolation } = connection;
+    this.#onConnection = onConnection;
     this.#connection = {
       ...connection,
+      // The end of one opening is not that of the stream.
+      ...(onConnection && { onConnection: (event) => event.type !== "ended" && onConnection(event) }),
       ...(onUnknown && { onUnknown: this.#ending(onUnknown) }),
       ...(onViolation && { onViolation: this.#ending(onViolation) }),
     };
@@ -77,7 +83,7 @@ class ReopenedStream implements StreamSource<AnyMessage> {
     this.opened = this.#current.opened.then(() => {
       this.#openedAt = Date.now();
     });
-    this.opened.catch(() => this.#finish());
+    this.opened.catch((error: unknown) => this.#finish({ error }));
   }
 
   text(): Promise<string> {
@@ -94,9 +100,11 @@ class ReopenedStream implements StreamSource<AnyMessage> {
     this.messages.clear();
     this.#current.close();
     this.#life.abort(new DOMException("the stream was cancelled", "AbortError"));
+    this.#finish({});
   }
 
   async *#read(): AsyncGenerator<AnyMessage[], void> {
+    let how = {};
     try {
       for (;;) {
         try {
@@ -110,8 +118,11 @@ class ReopenedStream implements StreamSource<AnyMessage> {
           if (!(await this.#reopen(error))) return;
         }
       }
+    } catch (error) {
+      how = { error };
+      throw error;
     } finally {
-      this.#finish();
+      this.#finish(how);
     }
   }
 
@@ -136,6 +147,7 @@ class ReopenedStream implements StreamSource<AnyMessage> {
     try {
       this.#current = await this.#rejoins.run(lost, GRACE, attempt, this.#retry);
       this.#openedAt = Date.now();
+      this.#notify({ type: "joined" });
       return true;
     } catch (error) {
       // The server no longer knows a session that this client has ended meanwhile.
@@ -157,8 +169,14 @@ class ReopenedStream implements StreamSource<AnyMessage> {
     return this.#begin({ key, options: { ...this.#opening.options, signal: request.signal }, over }, connection);
   }
 
-  #finish(): void {
+  #notify(change: ConnectionChange): void {
+    notify(this.#onConnection, { call: this.#what, ...change }, this.#life.abort);
+  }
+
+  #finish(how: { readonly error?: unknown }): void {
     this.#life.release();
     this.#opening.over(0);
+    if (!this.#finished) this.#notify({ type: "ended", ...how });
+    this.#finished = true;
   }
 }

@@ -42,7 +42,7 @@ export interface ResumingOptions {
 
 /** Loaded once a server offers to resume a stream. */
 export function resuming({ what, connection, life, join, fail }: ResumingOptions): Resuming {
-  const rejoins = rejoining(connection, life);
+  const rejoins = rejoining(connection, life, what);
   let epoch: string | undefined;
   let grace = MAYBE_RECEIVED;
   let beat = 0;

@@ -1,6 +1,7 @@
-import type { Stream } from "@parlance/contract";
+import type { ConnectionChange, Stream } from "@parlance/contract";
 import type { AnyContract, AnyMessage, DisconnectedCode, SseDecoder } from "@parlance/wire";
 import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
+import { notify } from "@parlance/wire/notify";
 import { RESUME } from "@parlance/wire/resume-key";
 import { type Lifetime, lifetime, within } from "../lifetime.js";
 import { type ConnectOptions, IDLE_TIMEOUT } from "../options.js";
@@ -114,6 +115,11 @@ export class StreamReader {
     if (reason !== undefined) life.abort(reason);
     life.release();
     over(this.#retry);
+    this.#notify({ type: "ended", ...how });
+  }
+
+  #notify(change: ConnectionChange): void {
+    notify(this.#connection.onConnection, { call: this.#source.what, ...change }, (error) => this.#fail(error));
   }
 
   async #open(): Promise<Joined> {
@@ -161,10 +167,12 @@ export class StreamReader {
   /** Resumes after a cut, where the server supports it. */
   async #rejoin(lost: Disconnected): Promise<void> {
     this.#drop(lost);
+    this.#notify({ type: "lost", cause: lost });
     if (!this.#resumed) return this.close({ error: lost }, lost);
     this.#state = "rejoining";
     try {
       await this.#attach(await this.#resumed.join(lost, this.#retry));
+      this.#notify({ type: "joined" });
     } catch (error) {
       this.close({ error }, error);
     }
