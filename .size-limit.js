@@ -54,15 +54,15 @@ const edits = (what, limit, names, entry = "index") => ({
 });
 
 export default [
-  client("fold-gateway", "at once", "5.3 kB", atOnce),
+  client("fold-gateway", "at once", "5.35 kB", atOnce),
   client("based", "at once", "5.8 kB", atOnce),
-  client("loco", "at once", "8.35 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "11.25 kB", all.streams),
-  client("based", "in all (with channels)", "14.3 kB", all.channelsAlone),
-  client("loco", "in all (with channels)", "17.85 kB", all.channels),
-  client("fold-gateway", "with resume", "14.4 kB", resumed.streams),
-  client("based", "with resume", "19.95 kB", resumed.channelsAlone),
-  client("loco", "with resume", "23.2 kB", resumed.channels),
+  client("loco", "at once", "8.4 kB", atOnce),
+  client("fold-gateway", "in all (with streams)", "11.35 kB", all.streams),
+  client("based", "in all (with channels)", "14.4 kB", all.channelsAlone),
+  client("loco", "in all (with channels)", "17.95 kB", all.channels),
+  client("fold-gateway", "with resume", "14.6 kB", resumed.streams),
+  client("based", "with resume", "20.2 kB", resumed.channelsAlone),
+  client("loco", "with resume", "23.45 kB", resumed.channels),
   edits("whole", "52 kB"),
   edits("unified diffs", "20.9 kB", "{ parsePatch, applyStrictly, formatPatch }"),
   edits("a tool call", "23.6 kB", "{ parseStrReplace, applyPatch }"),
