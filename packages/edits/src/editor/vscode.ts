@@ -1,5 +1,5 @@
 import type { Patch } from "../patch.js";
-import type { Annotated } from "./protocol.js";
+import type { Annotated, FileOptions } from "./protocol.js";
 import { type FileConflict, toWorkspaceEdit, type WorkspaceOptions } from "./workspace-edit.js";
 
 /** The part of the `vscode` namespace that is used; the real namespace fits. */
@@ -14,11 +14,6 @@ export interface VsCodeWorkspaceEdit<Uri, Range> {
   createFile(uri: Uri, options?: FileOptions, metadata?: VsCodeMetadata): void;
   deleteFile(uri: Uri, options?: object, metadata?: VsCodeMetadata): void;
   renameFile(oldUri: Uri, newUri: Uri, options?: FileOptions, metadata?: VsCodeMetadata): void;
-}
-
-interface FileOptions {
-  readonly overwrite?: boolean | undefined;
-  readonly ignoreIfExists?: boolean | undefined;
 }
 
 /** A change as the refactoring preview shows it, and whether the user has to confirm it. */

@@ -12,7 +12,7 @@ export interface Files {
   link(from: string, to: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
-  mkdir(path: string, mode?: number): Promise<unknown>;
+  mkdir(path: string, options?: { recursive: boolean; mode: number }): Promise<unknown>;
   rmdir(path: string): Promise<void>;
   readdir(path: string): Promise<string[]>;
   realpath(path: string): Promise<string>;

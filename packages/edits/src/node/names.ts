@@ -7,29 +7,7 @@
  */
 export type NameRules = "posix" | "windows";
 
-export type NameReason =
-  | "empty"
-  | "absolute"
-  | "drive"
-  | "unc"
-  | "parent"
-  | "dot"
-  | "control"
-  | "encoding"
-  | "separator"
-  | "stream"
-  | "device"
-  | "character"
-  | "trailing"
-  | "git"
-  | "reserved"
-  | "too-long";
-
-export type NameCheck =
-  | { readonly ok: true; readonly parts: readonly string[] }
-  | { readonly ok: false; readonly reason: NameReason; readonly message: string };
-
-const EXPLAIN: Record<NameReason, string> = {
+const EXPLAIN = {
   empty: "is empty or has an empty component",
   absolute: "is absolute; write it relative to the root",
   drive: "begins with a drive; write it relative to the root",
@@ -47,6 +25,12 @@ const EXPLAIN: Record<NameReason, string> = {
   reserved: "uses a name that applying edits keeps for itself",
   "too-long": "is longer than 4,096 bytes or has a component longer than 255",
 };
+
+export type NameReason = keyof typeof EXPLAIN;
+
+export type NameCheck =
+  | { readonly ok: true; readonly parts: readonly string[] }
+  | { readonly ok: false; readonly reason: NameReason; readonly message: string };
 
 /** Prefix of the journal, temporary files and backups; no edit may use it. */
 export const RESERVED = ".parlance-";

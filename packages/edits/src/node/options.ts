@@ -1,19 +1,9 @@
 import { needApplyOptions, needRange } from "../apply.js";
 import { needOptions, needText } from "../need.js";
-import type { ApplyOptions, LineRange } from "../result.js";
-import type { NameRules } from "./names.js";
-import type { RootOptions } from "./root.js";
-
-interface Options extends RootOptions, WaitOptions {
-  readonly rules?: NameRules | undefined;
-  readonly preconditions?: Readonly<Record<string, string | null>> | undefined;
-  readonly limit?: number | undefined;
-  readonly apply?: ApplyOptions | undefined;
-  readonly at?: Readonly<Record<string, LineRange>> | undefined;
-}
+import type { PlanOptions } from "./plan.js";
 
 /** Throws for a root, or an option, of another type, before anything is read or written. */
-export function needRoot(root: string, options: Options): void {
+export function needRoot(root: string, options: Omit<PlanOptions, "root">): void {
   needText({ root });
   needOptions(options, {
     access: ["handles", "paths"],

@@ -4,11 +4,11 @@ import type { AppliedHunk, ApplyOptions, LineRange } from "../result.js";
 import { readToolCall, type ToolCall } from "./call.js";
 import { describeChanges, type Plan, type PlannedFile, summarize } from "./changes.js";
 import { isBusy, type PlanConflict, Refused, toConflict } from "./conflict.js";
-import { nodeFiles } from "./files.js";
+import type { Files } from "./files.js";
 import { checkName, type NameRules, quote, rulesHere, stripRoot } from "./names.js";
 import { needRoot, type WaitOptions, whileBusy } from "./options.js";
 import { recoverIn } from "./recover.js";
-import { closeTree, type Directory, growTree, openRoot, type RootOptions, type Tree } from "./root.js";
+import { type Directory, type RootOptions, type Tree, withRoot, withTree } from "./root.js";
 import { checkShape, isRecord } from "./shape.js";
 import { type Episode, look, type Stage, stageFile } from "./stage.js";
 
@@ -45,28 +45,14 @@ export async function planEdits(
   options: PlanOptions,
 ): Promise<Plan> {
   needRoot(options?.root, options);
-  const files = options.files ?? nodeFiles;
-  let root: Directory;
-  try {
-    root = await openRoot(options.root, options);
-  } catch (error) {
-    return emptyPlan(options.root, toConflict(error, null));
-  }
-  const tree = growTree(root, files);
-  try {
-    const recovered = await whileBusy(
-      () => recoverIn(root, files),
-      ({ conflict }) => conflict !== undefined && isBusy(conflict),
-      options,
-    );
+  const plan = async (root: Directory, files: Files): Promise<Plan> => {
+    const attempt = () => recoverIn(root, files);
+    const { conflict } = await whileBusy(attempt, ({ conflict }) => !!conflict && isBusy(conflict), options);
     // While another plan is half applied, a conflict with its files would mean nothing.
-    if (recovered.conflict) return emptyPlan(root.real, recovered.conflict);
-    return await planIn(tree, edits, options);
-  } catch (error) {
-    return emptyPlan(options.root, toConflict(error, null));
-  } finally {
-    await closeTree(tree);
-  }
+    if (conflict) return emptyPlan(root.real, conflict);
+    return withTree(root, files, (tree) => planIn(tree, edits, options));
+  };
+  return withRoot(options.root, options, plan, (conflict) => emptyPlan(options.root, conflict));
 }
 
 function emptyPlan(root: string, conflict: PlanConflict): Plan {

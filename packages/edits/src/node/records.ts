@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { homedir, tmpdir } from "node:os";
-import { dirname, isAbsolute, join, sep } from "node:path";
+import { isAbsolute, join, sep } from "node:path";
 import { FileRefusal } from "./conflict.js";
 import { codeOf, contentHash, type Files, OPEN_FILE, orMissing } from "./files.js";
 import { currentOwner, isAlive, type Owner } from "./owner.js";
@@ -107,7 +107,7 @@ async function makePrivate(root: Directory, files: Files): Promise<string> {
   const reasons: string[] = [];
   for (const directory of candidates()) {
     try {
-      await makeDirectory(files, directory);
+      await files.mkdir(directory, { recursive: true, mode: 0o700 });
     } catch (error) {
       const code = codeOf(error);
       if (code === undefined || !UNUSABLE.has(code)) throw error;
@@ -122,19 +122,7 @@ async function makePrivate(root: Directory, files: Files): Promise<string> {
   throw new FileRefusal("journal", "", message);
 }
 
-const UNUSABLE = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP", "ENOENT"]);
-
-async function makeDirectory(files: Files, directory: string): Promise<void> {
-  const make = () =>
-    files.mkdir(directory, 0o700).catch((error) => {
-      if (codeOf(error) !== "EEXIST") throw error;
-    });
-  await make().catch(async (error) => {
-    if (codeOf(error) !== "ENOENT" || dirname(directory) === directory) throw error;
-    await makeDirectory(files, dirname(directory));
-    await make();
-  });
-}
+const UNUSABLE = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP", "ENOENT", "EEXIST"]);
 
 /** Why a directory can hold no records: others, or the author of the root's content, could write some. Null for a private one. */
 async function refusePublic(root: Directory, files: Files, directory: string): Promise<string | null> {

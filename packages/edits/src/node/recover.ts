@@ -1,5 +1,5 @@
-import { FileRefusal, type PlanConflict, toConflict } from "./conflict.js";
-import { codeOf, contentHash, type Files, nodeFiles, orMissing } from "./files.js";
+import { FileRefusal, type PlanConflict } from "./conflict.js";
+import { codeOf, contentHash, type Files, orMissing } from "./files.js";
 import {
   closeJournal,
   type FoundJournal,
@@ -15,15 +15,15 @@ import { isAlive } from "./owner.js";
 import { isRecorded } from "./records.js";
 import {
   type Content,
-  closeTree,
   type Directory,
-  growTree,
-  openRoot,
   READ_LIMIT,
   type RootOptions,
   readRegular,
+  syncTree,
   type Tree,
   walk,
+  withRoot,
+  withTree,
 } from "./root.js";
 
 export interface Recovery {
@@ -40,18 +40,11 @@ export interface Recovery {
  */
 export async function recover(root: string, options: RootOptions = {}): Promise<Recovery> {
   needRoot(root, options);
-  try {
-    const files = options.files ?? nodeFiles;
-    const directory = await openRoot(root, options);
-    try {
-      await removeEnded(directory, files);
-      return await recoverIn(directory, files);
-    } finally {
-      await directory.close();
-    }
-  } catch (error) {
-    return { state: "refused", kept: [], conflict: toConflict(error, null) };
-  }
+  const recoverRoot = async (directory: Directory, files: Files): Promise<Recovery> => {
+    await removeEnded(directory, files);
+    return recoverIn(directory, files);
+  };
+  return withRoot(root, options, recoverRoot, (conflict) => ({ state: "refused", kept: [], conflict }));
 }
 
 /** `recover` in an open root, which stays open. */
@@ -64,17 +57,11 @@ export async function recoverIn(root: Directory, files: Files): Promise<Recovery
   if (isAlive(journal.owner, journal.id)) return { state: "refused", kept: [], conflict: busy(journal) };
   if (!(await isRecorded(root, files, journal.id, hash)))
     return refuseJournal("came with the folder or is another user's: this user has no record of it");
-  const tree = growTree(root, files);
-  try {
-    const kept = state === "pending" ? await rollBack(tree, journal) : await finish(tree, journal);
-    // Another process may have recovered the same journal meanwhile, and the present one may be a live lock.
-    if (isSame(found, await readJournal(root, files))) await closeJournal(root, files, journal);
-    return { state: state === "pending" ? "rolled-back" : "completed", kept };
-  } finally {
-    // The root stays open, because the caller owns it.
-    tree.open.delete("");
-    await closeTree(tree);
-  }
+  const isPending = state === "pending";
+  const kept = await withTree(root, files, (tree) => (isPending ? rollBack(tree, journal) : finish(tree, journal)));
+  // Another process may have recovered the same journal meanwhile, and the present one may be a live lock.
+  if (isSame(found, await readJournal(root, files))) await closeJournal(root, files, journal);
+  return { state: isPending ? "rolled-back" : "completed", kept };
 }
 
 function refuseJournal(why: string): Recovery {
@@ -186,7 +173,7 @@ async function eachFile(
     const directory = await walkOrNothing(tree, parts);
     if (directory) await visit(directory, parts.at(-1)!, index);
   }
-  for (const directory of tree.open.values()) await directory.sync();
+  await syncTree(tree);
 }
 
 /** Null if the path is gone or no longer consists of plain directories: then none of our files can be reached. */

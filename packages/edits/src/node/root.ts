@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { FileRefusal } from "./conflict.js";
+import { FileRefusal, type PlanConflict, toConflict } from "./conflict.js";
 import {
   CREATE_FILE,
   codeOf,
@@ -42,12 +42,31 @@ export interface RootOptions {
   readonly files?: Files | undefined;
 }
 
-/** Opens the root. Its own path may contain symlinks: they are resolved first. */
-export async function openRoot(root: string, options: RootOptions = {}): Promise<Directory> {
+/** Calls `use` with the open root and closes it. A failure is given to `refuse`. */
+export async function withRoot<T>(
+  path: string,
+  options: RootOptions,
+  use: (root: Directory, files: Files) => Promise<T>,
+  refuse: (conflict: PlanConflict) => T,
+): Promise<T> {
   const files = options.files ?? nodeFiles;
+  try {
+    const root = await openRoot(path, files, options.access);
+    try {
+      return await use(root, files);
+    } finally {
+      await root.close();
+    }
+  } catch (error) {
+    return refuse(toConflict(error, null));
+  }
+}
+
+/** Opens the root. Its own path may contain symlinks: they are resolved first. */
+async function openRoot(root: string, files: Files, wanted: Access | undefined): Promise<Directory> {
   const real = await orMissing(files.realpath(root));
   if (real === null) throw new FileRefusal("missing", "", `The root ${quote(root)} does not exist.`);
-  const access = options.access ?? ((await hasHandles(files)) ? "handles" : "paths");
+  const access = wanted ?? ((await hasHandles(files)) ? "handles" : "paths");
   return open(files, access, real, real, "");
 }
 
@@ -210,7 +229,7 @@ export async function refuseCollision(files: Files, directory: Directory, name: 
     }
 }
 
-/** The open directories of one root, each opened once. Closing it closes them and the root. */
+/** The open directories of one root, each opened once. */
 export interface Tree {
   readonly root: Directory;
   readonly files: Files;
@@ -223,8 +242,15 @@ export interface Walk {
   readonly missing: string | null;
 }
 
-export function growTree(root: Directory, files: Files): Tree {
-  return { root, files, open: new Map([["", root]]) };
+/** Calls `use` with a tree, and closes all of its directories but the root. */
+export async function withTree<T>(root: Directory, files: Files, use: (tree: Tree) => Promise<T>): Promise<T> {
+  const open = new Map([["", root]]);
+  try {
+    return await use({ root, files, open });
+  } finally {
+    open.delete("");
+    for (const directory of open.values()) await directory.close();
+  }
 }
 
 /** Opens the directory that holds the path's last component, component by component. Throws `FileRefusal`. */
@@ -244,6 +270,7 @@ export async function walk(tree: Tree, parts: readonly string[]): Promise<Walk> 
   return { directory, missing: null };
 }
 
-export async function closeTree(tree: Tree): Promise<void> {
-  for (const directory of tree.open.values()) await directory.close();
+/** Makes the entries of all open directories durable. */
+export async function syncTree({ open }: Tree): Promise<void> {
+  for (const directory of open.values()) await directory.sync();
 }

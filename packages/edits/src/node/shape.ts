@@ -1,13 +1,5 @@
-import type { FileKind } from "../patch.js";
-
-/** Which of its two paths a file patch has. */
-const SIDES: Record<FileKind, readonly string[]> = {
-  create: ["after"],
-  modify: ["before", "after"],
-  delete: ["before"],
-  rename: ["before", "after"],
-  copy: ["before", "after"],
-};
+/** The kinds of file patches, and the one of its two paths that each lacks. */
+const KINDS = { create: "before", modify: null, delete: "after", rename: null, copy: null };
 
 /** The problem with a value that should be a `FilePatch`, or null. A patch often arrives as untrusted JSON. */
 export function checkShape(file: unknown): string | null {
@@ -32,9 +24,9 @@ export function checkShape(file: unknown): string | null {
 
 function checkNames(file: Record<string, unknown>): string | null {
   const { kind, before, after } = file;
-  if (typeof kind !== "string" || !Object.hasOwn(SIDES, kind)) return `has the kind ${shown(kind)}`;
-  const isWrong = (side: string) =>
-    SIDES[kind as FileKind].includes(side) ? typeof file[side] !== "string" : file[side] !== null;
+  if (typeof kind !== "string" || !Object.hasOwn(KINDS, kind)) return `has the kind ${shown(kind)}`;
+  const lacking = KINDS[kind as keyof typeof KINDS];
+  const isWrong = (side: string) => (side === lacking ? file[side] !== null : typeof file[side] !== "string");
   const side = ["before", "after"].find(isWrong);
   if (side !== undefined) return `is a ${kind} with ${side}: ${shown(file[side])}`;
   return kind === "modify" && before !== after ? "is a modify with two different paths" : null;

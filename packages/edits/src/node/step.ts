@@ -4,7 +4,16 @@ import { codeOf, contentHash, type FileStat, type Files } from "./files.js";
 import { type Journal, newName, oldName } from "./journal.js";
 import { quote } from "./names.js";
 import { staleMessage } from "./plan.js";
-import { type Directory, READ_LIMIT, readRegular, refuseCollision, type Tree, walk, writeNew } from "./root.js";
+import {
+  type Directory,
+  READ_LIMIT,
+  readRegular,
+  refuseCollision,
+  syncTree,
+  type Tree,
+  walk,
+  writeNew,
+} from "./root.js";
 
 /** A planned file with the data needed to write it. */
 export interface Step {
@@ -56,7 +65,7 @@ export async function prepare(tree: Tree, journal: Journal, steps: readonly Step
       bytes && (await writeNew(files, directory.at(newName(journal, index)), bytes, { ...file.after!, owner })),
     );
   }
-  await syncAll(tree);
+  await syncTree(tree);
   return modes;
 }
 
@@ -74,7 +83,7 @@ export async function swap(tree: Tree, journal: Journal, steps: readonly Step[],
     else if (file.before) await files.rename(fresh, target);
     else await placeNew(files, fresh, target, file.path);
   }
-  await syncAll(tree);
+  await syncTree(tree);
 }
 
 /** Gives a new file its name without ever replacing a file that appeared there meanwhile. */
@@ -118,8 +127,4 @@ async function reach(tree: Tree, path: string): Promise<Directory> {
   if (missing !== null) throw new FileRefusal("missing", path, `The directory of ${quote(path)} is gone.`);
   await directory.verify();
   return directory;
-}
-
-async function syncAll(tree: Tree): Promise<void> {
-  for (const directory of tree.open.values()) await directory.sync();
 }

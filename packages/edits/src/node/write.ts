@@ -1,35 +1,21 @@
 import type { Patch } from "../patch.js";
-import {
-  describeChanges,
-  type FileChange,
-  invertChanges,
-  type Move,
-  type Plan,
-  type PlannedFile,
-  summarize,
-} from "./changes.js";
+import { describeChanges, invertChanges, type Plan, summarize } from "./changes.js";
 import { isBusy, type PlanConflict, toConflict } from "./conflict.js";
-import { contentHash, encodeText, type Files, nodeFiles } from "./files.js";
+import { contentHash, encodeText, type Files } from "./files.js";
 import { closeJournal, commitJournal, type Journal, openJournal, uncommitJournal } from "./journal.js";
 import { type NameRules, quote, rulesHere } from "./names.js";
 import { needRoot, type WaitOptions, whileBusy } from "./options.js";
 import { end } from "./owner.js";
 import { type Changes, type ChangesReading, readPlan, readWritten } from "./plan-shape.js";
 import { finish, recoverIn, rollBack } from "./recover.js";
-import { closeTree, type Directory, growTree, openRoot, type RootOptions, type Tree } from "./root.js";
+import { type Directory, type RootOptions, type Tree, withRoot, withTree } from "./root.js";
 import { listMissing, prepare, refuseStale, type Step, swap } from "./step.js";
 
 export type WriteResult = Written | NotWritten;
 
-export interface Written {
+/** The changes as in the plan, but with the modes that the files have now. `undo` reverts them from here. */
+export interface Written extends Pick<Plan, "root" | "files" | "moves" | "changes" | "summary"> {
   readonly ok: true;
-  readonly root: string;
-  /** The written files: `before` and `after` have the hashes of the bytes. `undo` reverts them from here. */
-  readonly files: readonly PlannedFile[];
-  readonly moves: readonly Move[];
-  /** The lines that each file gained and lost, and the same in words; as in a plan. */
-  readonly changes: readonly FileChange[];
-  readonly summary: string;
   /** The patch that reverts the change. */
   readonly inverse: Patch;
 }
@@ -70,31 +56,23 @@ export async function undo(written: Written, options: WriteOptions): Promise<Wri
 async function writeChanges(reading: ChangesReading, options: WriteOptions): Promise<WriteResult> {
   if (!reading.ok) return reading;
   const { changes } = reading;
-  const files = options.files ?? nodeFiles;
   const steps = changes.files.map((file, index) => ({
     file,
     index,
     name: file.path.slice(file.path.lastIndexOf("/") + 1),
     bytes: file.after && encodeText(file.after.text),
   }));
-  let root: Directory;
-  try {
-    root = await openRoot(options.root, options);
-  } catch (error) {
-    return refuse(toConflict(error, null));
-  }
-  try {
+  const write = async (root: Directory, files: Files): Promise<WriteResult> => {
     if (root.real !== changes.root) return refuse(otherRoot(changes.root, root.real));
     const attempt = async (): Promise<WriteResult> => {
       const recovered = await recoverIn(root, files);
-      return recovered.conflict ? refuse(recovered.conflict) : await carryOut(changes, steps, root, files);
+      if (recovered.conflict) return refuse(recovered.conflict);
+      // Directories are opened for one attempt, because another process may have replaced them during the wait.
+      return withTree(root, files, (tree) => writeSteps(changes, steps, tree));
     };
-    return await whileBusy(attempt, (result) => !result.ok && result.conflicts.some(isBusy), options);
-  } catch (error) {
-    return refuse(toConflict(error, null));
-  } finally {
-    await root.close();
-  }
+    return whileBusy(attempt, (result) => !result.ok && result.conflicts.some(isBusy), options);
+  };
+  return withRoot(options.root, options, write, refuse);
 }
 
 function otherRoot(claimed: string, real: string): PlanConflict {
@@ -104,18 +82,6 @@ function otherRoot(claimed: string, real: string): PlanConflict {
 
 function refuse(...conflicts: readonly PlanConflict[]): NotWritten {
   return { ok: false, conflicts };
-}
-
-/** One attempt, with directories opened for it alone, because another process may have replaced them during the wait. */
-async function carryOut(changes: Changes, steps: readonly Step[], root: Directory, files: Files): Promise<WriteResult> {
-  const tree = growTree(root, files);
-  try {
-    return await writeSteps(changes, steps, tree);
-  } finally {
-    // The root stays open, because the caller owns it.
-    tree.open.delete("");
-    await closeTree(tree);
-  }
 }
 
 async function writeSteps(changes: Changes, steps: readonly Step[], tree: Tree): Promise<WriteResult> {

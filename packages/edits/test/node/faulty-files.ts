@@ -74,7 +74,7 @@ export function faultyFiles(at: number, fault: Fault): FaultyFiles {
     link: (from, to) => call("changes", () => fs.link(from, to)),
     rename: (from, to) => call("changes", () => fs.rename(from, to)),
     unlink: (path) => call("changes", () => fs.unlink(path)),
-    mkdir: (path, mode) => call("changes", () => fs.mkdir(path, mode)),
+    mkdir: (path, options) => call("changes", () => fs.mkdir(path, options)),
     rmdir: (path) => call("changes", () => fs.rmdir(path)),
     readdir: (path) => call("reads", () => fs.readdir(path)),
     realpath: (path) => call("reads", () => fs.realpath(path)),

@@ -190,7 +190,7 @@ function recording(used: string[]): Files {
     link: noted(link),
     rename: noted(rename),
     unlink: noted(unlink),
-    mkdir: noted((path: string) => mkdir(path)),
+    mkdir: noted((path: string, options?: Parameters<typeof mkdir>[1]) => mkdir(path, options)),
     rmdir: noted((path: string) => rmdir(path)),
     readdir: noted((path: string) => readdir(path)),
     realpath: noted((path: string) => realpath(path)),

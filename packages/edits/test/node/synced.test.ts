@@ -48,8 +48,8 @@ function noting(root: string, notes: string[]): Files {
     link: noted("link", fs.link),
     rename: noted("rename", fs.rename),
     unlink: noted("unlink", fs.unlink),
-    mkdir: (path, mode) =>
-      records.startsWith(path) ? fs.mkdir(path, mode) : noted("mkdir", (path: string) => fs.mkdir(path))(path),
+    mkdir: (path, options) =>
+      records.startsWith(path) ? fs.mkdir(path, options) : noted("mkdir", (path: string) => fs.mkdir(path))(path),
     rmdir: noted("rmdir", (path: string) => fs.rmdir(path)),
   };
 }
