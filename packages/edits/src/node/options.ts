@@ -1,6 +1,26 @@
 import { needApplyOptions, needRange } from "../apply.js";
 import { needOptions, needText } from "../need.js";
-import type { PlanOptions } from "./plan.js";
+import type { ApplyOptions, LineRange } from "../result.js";
+import type { NameRules } from "./names.js";
+import type { RootOptions } from "./root.js";
+
+export interface PlanOptions extends RootOptions, WaitOptions {
+  /**
+   * The directory that paths are relative to. Nothing outside it is read or written. An absolute path below it, as some
+   * servers write into a diff's header, is taken relative to it.
+   */
+  readonly root: string;
+  /** Expected files: `sha256:<hex>` of their bytes, or null for a file that must not exist. */
+  readonly preconditions?: Readonly<Record<string, string | null>> | undefined;
+  /** Which names are refused; default "windows", so that what applies here applies everywhere. */
+  readonly rules?: NameRules | undefined;
+  /** The largest file in bytes: default 64 MiB, at most what one string holds (512 MiB in Node 20). */
+  readonly limit?: number | undefined;
+  /** How every hunk is matched. `at` counts for each file, so use it for a patch of one; for several see the other `at`. */
+  readonly apply?: ApplyOptions | undefined;
+  /** By path: the lines that the patch of a file is about; its hunks' numbers count from there. */
+  readonly at?: Readonly<Record<string, LineRange>> | undefined;
+}
 
 /** Throws for a root, or an option, of another type, before anything is read or written. */
 export function needRoot(root: string, options: Omit<PlanOptions, "root">): void {

@@ -1,34 +1,16 @@
 import { resolve } from "node:path";
 import type { FilePatch, Patch } from "../patch.js";
-import type { AppliedHunk, ApplyOptions, LineRange } from "../result.js";
+import type { AppliedHunk } from "../result.js";
 import { readToolCall, type ToolCall } from "./call.js";
 import { describeChanges, type Plan, type PlannedFile, summarize } from "./changes.js";
 import { isBusy, type PlanConflict, Refused, toConflict } from "./conflict.js";
 import type { Files } from "./files.js";
-import { checkName, type NameRules, quote, rulesHere, stripRoot } from "./names.js";
-import { needRoot, type WaitOptions, whileBusy } from "./options.js";
+import { checkName, quote, rulesHere, stripRoot } from "./names.js";
+import { needRoot, type PlanOptions, whileBusy } from "./options.js";
 import { recoverIn } from "./recover.js";
-import { type Directory, type RootOptions, type Tree, withRoot, withTree } from "./root.js";
+import { type Directory, type Tree, withRoot, withTree } from "./root.js";
 import { checkShape, isRecord } from "./shape.js";
 import { type Episode, look, type Stage, stageFile } from "./stage.js";
-
-export interface PlanOptions extends RootOptions, WaitOptions {
-  /**
-   * The directory that paths are relative to. Nothing outside it is read or written. An absolute path below it, as some
-   * servers write into a diff's header, is taken relative to it.
-   */
-  readonly root: string;
-  /** Expected files: `sha256:<hex>` of their bytes, or null for a file that must not exist. */
-  readonly preconditions?: Readonly<Record<string, string | null>> | undefined;
-  /** Which names are refused; default "windows", so that what applies here applies everywhere. */
-  readonly rules?: NameRules | undefined;
-  /** The largest file in bytes: default 64 MiB, at most what one string holds (512 MiB in Node 20). */
-  readonly limit?: number | undefined;
-  /** How every hunk is matched. `at` counts for each file, so use it for a patch of one; for several see the other `at`. */
-  readonly apply?: ApplyOptions | undefined;
-  /** By path: the lines that the patch of a file is about; its hunks' numbers count from there. */
-  readonly at?: Readonly<Record<string, LineRange>> | undefined;
-}
 
 const LIMIT = 64 << 20;
 
