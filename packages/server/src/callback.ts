@@ -1,5 +1,5 @@
 import type { Side } from "@parlance/contract";
-import { type AnyMessage, Refusal, type Unknown } from "@parlance/wire";
+import { type AnyMessage, Refusal, type Unknown, Violation } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { HttpRequest } from "./http/request.js";
 import type { Limits } from "./limits.js";
@@ -18,6 +18,8 @@ export interface Callbacks {
   /** Returns the `Refusal` that `hooks.message` threw; nothing else refuses. */
   message(called: Called, message: AnyMessage, from: Side): Refusal | undefined;
   open(called: Called): void;
+  /** Calls `hooks.done` with the time since `began`, of `performance.now()`. */
+  done(called: Called, status: number, began: number): void;
   unknown(called: Called, unknown: Unknown): void;
   refuse(of: Requested, refusal: Refusal, cause: unknown, operation?: string): void;
   close(called: Called, how: How): void;
@@ -33,6 +35,7 @@ export function callbacks(
 ): Callbacks {
   const { hooks = {} } = options;
   const report = reporter(options.onError);
+  const warn = warner();
 
   /** Calls a hook that decides nothing. */
   function notify(source: string, operation: string | undefined, call: (() => unknown) | undefined): void {
@@ -69,10 +72,18 @@ export function callbacks(
       return refusal;
     },
     open: (called) => notify("hooks.open", called.operation, hooks.open && (() => hooks.open?.(called))),
+    done: (called, status, began) =>
+      notify(
+        "hooks.done",
+        called.operation,
+        hooks.done && (() => hooks.done?.(called, { status, duration: performance.now() - began })),
+      ),
     unknown: (called, unknown) =>
       notify("hooks.unknown", called.operation, hooks.unknown && (() => hooks.unknown?.(called, unknown))),
-    refuse: (of, refusal, cause, operation) =>
-      notify("hooks.refuse", operation, hooks.refuse && (() => hooks.refuse?.(of.request, refusal, cause, operation))),
+    refuse(of, refusal, cause, operation) {
+      if (!hooks.refuse && !options.onError && options.onError !== false) warn(cause, operation);
+      notify("hooks.refuse", operation, hooks.refuse && (() => hooks.refuse?.(of.request, refusal, cause, operation)));
+    },
     close: (called, how) => notify("hooks.close", called.operation, hooks.close && (() => hooks.close?.(called, how))),
   };
 }
@@ -86,6 +97,21 @@ export function invoke(call: (() => unknown) | undefined, fail: (error: unknown,
   } catch (error) {
     fail(error, true);
   }
+}
+
+/** Maximum number of kinds of invalid messages to print, so that a client cannot fill the log. */
+const MAX_KINDS = 100;
+
+/** Prints what is wrong with a client's message: once for each operation and place, because a wrong client repeats it. */
+function warner(): (cause: unknown, operation?: string) => void {
+  const printed = new Set<string>();
+  return (cause, operation = "a message") => {
+    if (!(cause instanceof Violation) || cause.side !== "client") return;
+    const kind = [operation, cause.code, cause.subject, cause.flaws[0]?.at.replace(/\d+/g, "0")].join(" ");
+    if (printed.has(kind) || printed.size >= MAX_KINDS) return;
+    printed.add(kind);
+    console.warn(`@parlance/server: ${operation} was refused, printed once: ${cause.message}`);
+  };
 }
 
 function reporter(onError: ServeOptions["onError"]): Callbacks["report"] {

@@ -1,11 +1,11 @@
-export type { Call, Channel, OpenAsk, ServerChannel, Session } from "@parlance/contract";
+export type { Call, Channel, OpenAsk, ServerChannel, Session, StreamCall } from "@parlance/contract";
 export { Disconnected, Refusal, Violation } from "@parlance/wire";
 export type { Stats } from "@parlance/wire/scope";
 export { type Apps, fetchOf, type Placed } from "./apps.js";
 export type { Answer } from "./http/answer.js";
 export { apiKey, bearer } from "./http/bearer.js";
 export { LIMITS, type Limits } from "./limits.js";
-export type { Called, ErrorContext, Hooks, How, ServeOptions } from "./options.js";
+export type { Called, Done, ErrorContext, Hooks, How, ServeOptions } from "./options.js";
 export type { Accepted } from "./ports.js";
 export { type App, serve } from "./serve.js";
 export type { Sink, SseWriter } from "./stream/writer.js";

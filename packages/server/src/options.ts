@@ -77,10 +77,22 @@ export interface Hooks {
   readonly message?: ((call: Called, message: AnyMessage, from: Side) => void) | undefined;
   /** Called for a message that the contract does not define. */
   readonly unknown?: ((call: Called, unknown: Unknown) => void) | undefined;
+  /**
+   * Called when an operation that does not stream is answered, also with a refusal. A request that is refused before its operation and
+   * input are known calls `refuse` alone; streams and channels call `open` and `close`.
+   */
+  readonly done?: ((call: Called, result: Done) => void) | undefined;
   /** Called when a request, or one message of a channel, is refused. `cause` is what was thrown. */
   readonly refuse?: ((request: Request, refusal: Refusal, cause: unknown, operation?: string) => void) | undefined;
   /** Called when a stream or channel is over: `done` by the protocol, `gone` by the peer, `failed` by an error. */
   readonly close?: ((call: Called, how: How) => void) | undefined;
+}
+
+/** The answer to an operation. */
+export interface Done {
+  readonly status: number;
+  /** Milliseconds from the input to the answer, with `hooks.request` and the handler. */
+  readonly duration: number;
 }
 
 /** How a stream or channel ended. */

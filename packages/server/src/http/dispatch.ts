@@ -34,12 +34,20 @@ export async function dispatch(
 ): Promise<Answer> {
   const named: Named = {};
   try {
-    return await route(context, deliveries, request, call, named);
+    const answer = await route(context, deliveries, request, call, named);
+    finish(context, named, answer);
+    return answer;
   } catch (error) {
     if (call.closed && !context.root.closed && !isRevoked(call.reason)) return GONE;
     const answer = refuse(context, request, context.root.closed ? closingRefusal() : error, named.operation);
+    finish(context, named, answer);
     return named.headers ? { ...answer, headers: { ...answer.headers, ...named.headers } } : answer;
   }
+}
+
+/** An operation is answered. A stream that is refused before it is open is no operation. */
+function finish({ callbacks, contract }: Context, { called, began = 0 }: Named, { status }: Answer): void {
+  if (called && !contract.operations[called.operation]!.answer.stream) callbacks.done(called, status, began);
 }
 
 const NO_QUERY = new URLSearchParams();
@@ -47,6 +55,9 @@ const NO_QUERY = new URLSearchParams();
 /** What is known of a request when it is refused. */
 interface Named {
   operation?: string;
+  called?: Called;
+  /** The time at which its input was known. */
+  began?: number;
   headers?: Readonly<Record<string, string>>;
 }
 
@@ -81,6 +92,8 @@ async function route(
   named.operation = found.operations[0]!;
   const { called, body } = await callOperation(context, found, request, call);
   named.operation = called.operation;
+  named.called = called;
+  named.began = performance.now();
   const hooked = context.callbacks.request(call, called);
   if (hooked) await hooked;
   refuseLeftOut(context, called.operation);

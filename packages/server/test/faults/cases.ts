@@ -17,6 +17,7 @@ export const PORTS = [
   "hooks.open",
   "hooks.message",
   "hooks.unknown",
+  "hooks.done",
   "hooks.refuse",
   "hooks.close",
   "onError",
@@ -70,6 +71,7 @@ function exists({ port, fault, carrier, mode }: Case): boolean {
   if (owner === "socket") return carrier === "channel";
   // An operation is neither opened nor closed, and what it reads and answers are no messages.
   if (port === "hooks.open" || port === "hooks.close" || port === "hooks.message") return carrier !== "operation";
+  if (port === "hooks.done") return carrier === "operation";
   // A client sends messages on a channel only.
   if (port === "hooks.unknown") return carrier === "channel";
   if (owner !== "handler") return true;

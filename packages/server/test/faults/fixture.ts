@@ -81,10 +81,8 @@ export function fixture(one: Case): Fixture {
 
 function hooksOf({ call }: Injection): Hooks {
   const hook = (name: keyof Hooks) => () => call(`hooks.${name}`, () => {});
-  const [request, open, message, unknown, refuse, close] = (
-    ["request", "open", "message", "unknown", "refuse", "close"] as const
-  ).map(hook);
-  return { request, open, message, unknown, refuse, close } as Hooks;
+  const names = ["request", "open", "message", "unknown", "done", "refuse", "close"] as const;
+  return Object.fromEntries(names.map((name) => [name, hook(name)])) as Hooks;
 }
 
 function appOf(one: Case, planted: Injection, options: ServeOptions, asking: AbortSignal): App {
