@@ -145,6 +145,10 @@ describe("An edit block", () => {
       ok: false,
       reason: expect.stringMatching(/^The block breaks its format: "foo bar" [^.]*\. The block names no file[^.]*\.$/),
     });
+    expect(toDiffMessages("```edit\nfile: a.py\naction: edit\naction: edit\n```\n")).toEqual({
+      ok: false,
+      reason: expect.stringContaining("action stands twice"),
+    });
   });
 });
 

@@ -49,13 +49,15 @@ interface Approval {
   readonly approve: boolean;
   readonly scope: "all" | "file" | "hunk";
   readonly file_path: string;
+  /** How often the client answers one request. */
+  readonly times: number;
 }
 
 /** What an agent's handler sends under a policy: the code of what is refused, or that it was sent. */
 async function sends(
   policy: WorkspacePolicy,
   messages: readonly Message[],
-  { approve = true, scope = "all", file_path = "a" } = {} as Partial<Approval>,
+  { approve = true, scope = "all", file_path = "a", times = 1 } = {} as Partial<Approval>,
 ): Promise<string[]> {
   const outcomes: string[] = [];
   const handlers = {
@@ -89,7 +91,7 @@ async function sends(
         : message.type === "command.request_approval"
           ? message.command_id
           : undefined;
-    if (request_id !== undefined)
+    for (let time = 0; request_id !== undefined && time < times; time++)
       session.send({ type: "client.approval_response", request_id, approved: approve, scope, file_path });
   }
   expect(received).toBe(outcomes.filter((outcome) => outcome === "sent").length);
@@ -168,6 +170,14 @@ describe("A policy is enforced on what the agent sends", () => {
     ["a patch that need not ask", { tools_requiring_approval: [] }, [patch("a.ts", { requires_approval: false })]],
   ])("%s is sent", async (_, policy, messages) => {
     expect(await sends(policy, messages)).toEqual(messages.map(() => "sent"));
+  });
+
+  it("what the user has approved twice runs once", async () => {
+    const messages = [command("make"), tool("execute_command", make), tool("execute_command", make, "completed")];
+    expect(await sends(runner, [...messages, tool("execute_command", make)], { times: 2 })).toEqual([
+      ...messages.map(() => "sent"),
+      no,
+    ]);
   });
 
   it("what the user has refused does not run", async () => {

@@ -325,6 +325,11 @@ describe("every conflict is listed, and nothing is written", () => {
   const change = (path: string) => createPatch("a\n", "b\n", { path });
   const cases: [string, string, Patch | readonly Patch[], Partial<PlanOptions>?][] = [
     ["a file that is not there", "missing", change("nowhere")],
+    [
+      "the delete of a file that is not there",
+      "missing",
+      createPatch("a\n", "", { oldPath: "nowhere", newPath: null }),
+    ],
     ["a directory that is not there", "missing", change("nowhere/a")],
     ["a new file where there is one", "exists", createPatch("", "b\n", { oldPath: null, newPath: "a" })],
     ["a new file that is there already", "already-applied", createPatch("", "a\n", { oldPath: null, newPath: "a" })],
