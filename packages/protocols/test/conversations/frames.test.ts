@@ -41,6 +41,19 @@ const tables: readonly [contract: AnyContract, path: string, rows: readonly Row[
         ],
       ],
       [
+        "a context holds texts and objects, and nothing else",
+        handling(state, () => ({ type: "file_list", files: [] })),
+        [
+          { action: "prompt", prompt: "x", context: ["a", { file: "b" }, 7] },
+          { action: "prompt", prompt: "x", context: ["a", { file: "b" }] },
+        ],
+        [
+          { status: "success", action: "initial_state", files: [], activeFile: null },
+          { status: "error", action: "prompt", error: expect.stringContaining("`context.2`") },
+          { status: "success", action: "file_list", files: [] },
+        ],
+      ],
+      [
         "a general error may have no action",
         handling(state, () => ({ type: "error", error: "no" })),
         [{ action: "list_files" }],
