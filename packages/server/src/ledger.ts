@@ -27,6 +27,13 @@ export interface Ledger {
   take(owner: string, of: Counted, scope: Scope): void;
   /** Bytes of requests whose handlers are not done. */
   received(owner: string, scope: Scope): Tally;
+  /**
+   * Throws `Refusal` where the owner, or all together, have so much in answers that their readers have not taken that no more may be made. One
+   * answer at a time always fits.
+   */
+  assertRoom(owner: () => string, handler: "to come" | "done"): void;
+  /** Counts the characters of an answer until its call closes. */
+  answer(owner: string, size: number, call: Scope): void;
   /** Characters queued or kept for readers. */
   held(owner: string, scope: Scope): Tally;
   /** How many characters one queue of the owner may hold now: its own limit, or a fair share once all its queues hold too much. */
@@ -39,13 +46,13 @@ export interface Ledger {
   revoke(owner: string): void;
 }
 
-/** The least share of a queue, so that one message at a time always fits. */
-const MIN_SHARE = 16 * 1024;
+/** The least share of a queue, so that one message at a time always fits. Answers up to it are limited by the number of calls alone. */
+export const MIN_SHARE = 16 * 1024;
 
 /** What one owner holds, or all together. */
 class Account {
   readonly counts = { stream: 0, reader: 0, call: 0, session: 0, ask: 0 };
-  readonly sizes = { received: 0, held: 0 };
+  readonly sizes = { received: 0, answers: 0, held: 0 };
   /** Tallies, and those of them that share `held`. */
   tallies = 0;
   queues = 0;
@@ -71,7 +78,7 @@ class OwnerLedger implements Ledger {
     this.#limits = limits;
     this.#bounds = boundsOf(limits);
     root.measure("received", () => this.#all.sizes.received);
-    root.measure("held", () => this.#all.sizes.held);
+    root.measure("held", () => this.#all.sizes.held + this.#all.sizes.answers);
   }
 
   take(owner: string, of: Counted, scope: Scope): void {
@@ -100,6 +107,28 @@ class OwnerLedger implements Ledger {
       if (this.#all.sizes.received + more > maxTotalReceived)
         throw full(`requests hold no more than ${maxTotalReceived} bytes`, "maxTotalReceived", 503);
     });
+  }
+
+  assertRoom(owner: () => string, handler: "to come" | "done"): void {
+    const { maxHeld, maxTotalHeld } = this.#limits;
+    const { answers } = this.#all.sizes;
+    if (answers < maxHeld && answers < maxTotalHeld) return;
+    // A call whose handler is done is not to be sent again: it would repeat what the handler did.
+    const isRepeatable = handler === "to come";
+    const own = owner();
+    if (own !== ANYBODY && (this.#accounts.get(own)?.sizes.answers ?? 0) >= maxHeld)
+      throw full(
+        `unread answers to one principal hold no more than ${maxHeld} characters`,
+        "maxHeld",
+        429,
+        isRepeatable,
+      );
+    if (answers >= maxTotalHeld)
+      throw full(`unread answers hold no more than ${maxTotalHeld} characters`, "maxTotalHeld", 503, isRepeatable);
+  }
+
+  answer(owner: string, size: number, call: Scope): void {
+    this.#tally(owner, "answers", call, () => {}).set(size);
   }
 
   held(owner: string, scope: Scope): Tally {
@@ -156,7 +185,7 @@ class OwnerLedger implements Ledger {
   }
 
   /** `check` throws for what would be too much. */
-  #tally(owner: string, of: "received" | "held", scope: Scope, check: (more: number) => void): Tally {
+  #tally(owner: string, of: keyof Account["sizes"], scope: Scope, check: (more: number) => void): Tally {
     const accounts = [this.#accountOf(owner), this.#all];
     let size = 0;
     let open = true;
@@ -218,6 +247,6 @@ interface Bound {
   readonly total: { readonly most: number; readonly option: string };
 }
 
-function full(what: string, option: string, status: 429 | 503): Refusal {
-  return new Refusal(`${what} (option ${option})`, { status, retryAfter: 1 });
+function full(what: string, option: string, status: 429 | 503, isRepeatable = true): Refusal {
+  return new Refusal(`${what} (option ${option})`, { status, ...(isRepeatable && { retryAfter: 1 }) });
 }

@@ -26,7 +26,10 @@ export interface Limits {
   readonly maxReceived: number;
   /** Bytes that all requests may hold together. @default 128 MiB */
   readonly maxTotalReceived: number;
-  /** Characters queued or kept on channels and in sessions of one principal, above which each of them gets a fair share. @default 32 Mi */
+  /**
+   * Characters queued or kept on channels and in sessions of one principal, above which each of them gets a fair share, and those of large answers
+   * that it has not read, above which calls are refused. @default 32 Mi
+   */
   readonly maxHeld: number;
   /** The same for all principals together. @default 128 Mi */
   readonly maxTotalHeld: number;

@@ -145,6 +145,65 @@ describe("bodies and inputs", () => {
   });
 });
 
+describe("answers that nobody reads", () => {
+  const name = "x".repeat(20_000);
+  const large = (begun: () => void) => ({
+    listAgents() {
+      begun();
+      return [{ id: "1", name, capabilities: [] }];
+    },
+  });
+
+  it.each([
+    ["of a principal", { maxHeld: 30_000 }, 429, "maxHeld"],
+    ["of all together", { maxTotalHeld: 30_000 }, 503, "maxTotalHeld"],
+  ])("are limited, before a handler is called: %s", async (_, limits, status, option) => {
+    let begun = 0;
+    const app = serve(
+      foldGateway,
+      large(() => void begun++),
+      options(limits),
+    );
+    // The call of an adapter is open until its answer is written.
+    const calls = [1, 2].map(() => app.open());
+    const listed = () => new Request("http://localhost/api/agents", { headers: TOKEN });
+    for (const call of calls) expect((await app.answer(listed(), call)).status).toBe(200);
+    expect(app.stats().held).toBeGreaterThan(2 * name.length);
+    await isRefused(await app.fetch(listed()), status, option);
+    expect(begun).toBe(2);
+    for (const call of calls) call.close();
+    await gauge(app, "held", 0);
+    expect((await app.fetch(listed())).status).toBe(200);
+  });
+
+  it("are limited where their handlers end together, and then not to be asked for again", async () => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let begun = 0;
+    const handlers = {
+      async listAgents() {
+        begun++;
+        await released;
+        return [{ id: "1", name, capabilities: [] }];
+      },
+    };
+    const app = serve(foldGateway, handlers, options({ maxHeld: 30_000 }));
+    const calls = [1, 2, 3].map(() => app.open());
+    const answers = calls.map((call) =>
+      app.answer(new Request("http://localhost/api/agents", { headers: TOKEN }), call),
+    );
+    await vi.waitFor(() => expect(begun).toBe(3));
+    release();
+    const found = await Promise.all(answers);
+    expect(found.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(found[2]!.headers).not.toHaveProperty("Retry-After");
+    for (const call of calls) call.close();
+    await gauge(app, "held", 0);
+  });
+});
+
 describe("finished resumable streams", () => {
   it.each([
     ["of a principal", { maxFinished: 2 }],
@@ -315,7 +374,7 @@ describe("channels", () => {
 
 describe("cancelled keys", () => {
   it("are kept for `tombstoneLife`, and up to a number", async () => {
-    const { app } = gateway({ tombstoneLife: 100, maxTombstones: 3 });
+    const { app } = gateway({ tombstoneLife: 900, maxTombstones: 3 });
     for (let i = 0; i < 5; i++)
       expect((await get(app, "/api/send", { [RESUME]: newKey() }, "DELETE")).status).toBe(404);
     await gauge(app, "tombstones", 3);

@@ -7,6 +7,7 @@ import { operate } from "../src/http/operate.js";
 import { operationsOf } from "../src/http/operation.js";
 import { WebRequest } from "../src/http/request.js";
 import { sessionName } from "../src/identity.js";
+import { ledger } from "../src/ledger.js";
 import { LIMITS } from "../src/limits.js";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -43,6 +44,7 @@ function operating(
     options: {},
     ownerOf: () => "me",
     limits: { ...LIMITS, answerWithin: 500 },
+    ledger: ledger(LIMITS, root),
     root,
     handlers: { approve: handler },
     operations: new Map([

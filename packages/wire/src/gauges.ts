@@ -13,7 +13,7 @@ export type Gauge =
   | "kept";
 
 /**
- * Characters queued for readers, in the event log, and queued or kept on channels and in sessions (`held`); bytes of requests whose handlers
+ * Characters queued for readers, in the event log, and queued or kept on channels, in sessions and in large answers (`held`); bytes of requests whose handlers
  * are not done (`received`); tickets that may be redeemed; keys of streams cancelled a moment ago (`tombstones`).
  */
 export type Measure = "queued" | "logged" | "held" | "received" | "tickets" | "tombstones";

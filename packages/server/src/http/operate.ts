@@ -2,6 +2,7 @@ import type { OpenAsk } from "@parlance/contract";
 import { type AnyMessage, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import { asksOf, type Context, callOf, sessionOf } from "../call.js";
+import { MIN_SHARE } from "../ledger.js";
 import type { Called } from "../options.js";
 import { isRevoked } from "../reason.js";
 import type { Answer } from "./answer.js";
@@ -13,9 +14,11 @@ export async function operate(
   body: ReadableStream<Uint8Array> | undefined,
   call: Scope,
 ): Promise<Answer> {
-  const { handlers, limits, sessions, root } = context;
+  const { handlers, ledger, limits, ownerOf, sessions, root } = context;
   const { operation: name, input } = called;
   const { settles, endsSession, answer } = context.operations.get(name)!;
+  const owner = (): string => ownerOf(called.principal);
+  ledger.assertRoom(owner, "to come");
   const reply = { ...(settles && input), type: name } as AnyMessage;
   const named = settles || endsSession || sessions.joined ? sessionOf(context, called) : undefined;
   const session = named ?? (settles ? asksOf(context, called, reply) : undefined);
@@ -36,6 +39,11 @@ export async function operate(
     // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
     if (isPromise(value)) value = await unlessRevoked(root, call, limits.answerWithin, `the handler of ${name}`, value);
     const answered = answer(context, value, call);
+    const { body: text } = answered;
+    if (typeof text === "string" && text.length > MIN_SHARE && !call.closed) {
+      ledger.assertRoom(owner, "done");
+      ledger.answer(owner(), text.length, call);
+    }
     if (ask && !settled) ask.settle(reply);
     // Another server may hold the ask; it reports whether this answer was the first.
     await settled?.done;
