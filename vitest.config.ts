@@ -17,6 +17,7 @@ const LONG_FILES = [
   "hostile.test.ts",
   "checks.test.ts",
   "soak.test.ts",
+  "load.test.ts",
   "stream/stream.test.ts",
   "formats/laws.test.ts",
   "fences.test.ts",
