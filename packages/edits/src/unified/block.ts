@@ -42,18 +42,26 @@ export function unifiedDiffs(strip?: number): Format {
       return isShown ? lost(written, "write its --- and +++ lines, and an @@ line above each hunk").message : null;
     },
     open(head) {
-      const { line, before, fence, isFenceStart, previousFormat, path, innerPath, previousPath, defaultPath } = head;
-      const isHunk = HUNK_LINE.test(line);
-      const isNext = previousFormat === "unified";
-      const known = innerPath ?? path ?? (isNext ? previousPath : null) ?? defaultPath;
-      const bare = isFenceStart ? isDiff(fence!) && line.startsWith("@@") : isHunk && (isNext || known !== null);
-      const named = line.startsWith("+++ ") && before.startsWith("--- ");
-      const second = line.startsWith("--- ") ? line.indexOf("+++ ") : -1;
-      const glued = second > 0 && (line.includes("/", second) || line.includes("@@ -", second));
-      const git = /^diff --git (?:"?[a-z]\/|\S+ \S+\s*$)/.test(line);
-      return named || glued || git || bare ? new UnifiedBlock(head, bare ? known : null, strip) : null;
+      const { line, before, previousFormat, path, innerPath, previousPath, defaultPath } = head;
+      const known = innerPath ?? path ?? (previousFormat === "unified" ? previousPath : null) ?? defaultPath;
+      const isBare = startsBare(head, known);
+      return isBare || startsHeader(line, before) ? new UnifiedBlock(head, isBare ? known : null, strip) : null;
     },
   };
+}
+
+/** Whether the line is an `@@` line without a header above it. */
+function startsBare({ line, fence, isFenceStart, previousFormat }: Head, known: string | null): boolean {
+  if (isFenceStart) return isDiff(fence!) && line.startsWith("@@");
+  return HUNK_LINE.test(line) && (previousFormat === "unified" || known !== null);
+}
+
+/** Whether the line is the first of git's header, or the last of one with two names. */
+function startsHeader(line: string, before: string): boolean {
+  if (line.startsWith("+++ ") && before.startsWith("--- ")) return true;
+  const second = line.startsWith("--- ") ? line.indexOf("+++ ") : -1;
+  const isGlued = second > 0 && (line.includes("/", second) || line.includes("@@ -", second));
+  return isGlued || /^diff --git (?:"?[a-z]\/|\S+ \S+\s*$)/.test(line);
 }
 
 /** A hunk of the block: its `@@` line, and where its lines end. Rows are counted from the block's opening line. */
@@ -90,13 +98,7 @@ class UnifiedBlock implements EditBlock {
   /** A blank line is held in the header: one may be behind every line. */
   #blank = false;
   #isDoubled = false;
-  /** Of the text behind the diff: the line before, and whether there was prose, a fence, or the end of one. */
-  #above: string | null = null;
-  #prose: boolean;
-  #shown: boolean;
-  #ending: boolean;
-  #over = false;
-  #apart = false;
+  readonly #behind: TextBehind;
 
   constructor({ line, before, fence, previousFormat }: Head, known: string | null, strip: number | undefined) {
     this.isContinued = line.startsWith("@@") && previousFormat === "unified";
@@ -107,7 +109,7 @@ class UnifiedBlock implements EditBlock {
     this.#dashes = before.startsWith("--- ") ? pathOf(before) : null;
     this.#created = before.startsWith("--- ") && this.#dashes === null;
     this.path = known ?? this.#dashes;
-    this.#prose = this.#shown = this.#ending = fence !== null;
+    this.#behind = new TextBehind(fence !== null);
   }
 
   take(line: string): Taken {
@@ -126,18 +128,14 @@ class UnifiedBlock implements EditBlock {
 
   #step(line: string): Taken {
     const names = this.#names;
-    if (names.length > 0) {
-      if (names.length === 1 && line.startsWith("+++ ")) {
-        names.push(line);
-        return "maybe";
-      }
-      this.#names = [];
-      // Names without an @@ line may be the header of lines that would be lost.
-      if (names.length === 2 && (line.startsWith("@@") || !this.#body!.isOwed)) return this.#startFile(names, line);
-      // They were a deleted and an added line.
-      for (const each of names) this.#body!.take(each);
-      this.#sure += names.length;
+    if (names.length === 1 && line.startsWith("+++ ")) {
+      names.push(line);
+      return "maybe";
     }
+    this.#names = [];
+    // Names without an @@ line may be the header of lines that would be lost.
+    if (names.length === 2 && (line.startsWith("@@") || !this.#body!.isOwed)) return this.#startFile(names, line);
+    this.#takeNames(names);
     const body = this.#body;
     if (body === null) return this.#takeHeader(line);
     if (this.#isHunkHeader(line)) return this.#endHunk(0) ?? this.#startHunk(line);
@@ -152,6 +150,12 @@ class UnifiedBlock implements EditBlock {
       this.#setEnd(1);
     }
     return taken;
+  }
+
+  /** Takes what was no header after all: a deleted and an added line. */
+  #takeNames(names: readonly string[]): void {
+    for (const each of names) this.#body!.take(each);
+    this.#sure += names.length;
   }
 
   #isHunkHeader(line: string): boolean {
@@ -219,8 +223,7 @@ class UnifiedBlock implements EditBlock {
   settle(): void {
     const body = this.#body;
     if (body === null) return;
-    for (const each of this.#names) body.take(each);
-    this.#sure += this.#names.length;
+    this.#takeNames(this.#names);
     this.#names = [];
     body.settle();
     this.kept = this.#sure + body.kept;
@@ -228,49 +231,24 @@ class UnifiedBlock implements EditBlock {
   }
 
   behind(line: string) {
-    const body = this.#body;
-    const sure = body?.isComplete ?? false;
-    const hollow = body !== null && !body.changes && !sure;
-    const isMeant = isChanged(line) && (hollow || !this.#over);
-    const isItem = isMeant && !hollow && isListed(line, this.#above ?? "x", this.#prose, sure);
-    // Behind one space it may be context.
-    const isFence = openFence(line) !== null && !(line[0] === " " && line[1] !== " ");
-    this.#apart ||= sure || line.trim() === "";
-    this.#over ||=
-      line === "-- " ||
-      (isFence ? this.#apart && this.#above !== null && !this.#shown : this.#ending && !/^[ +-]/.test(line));
-    this.#ending ||= isFence && this.#shown;
-    this.#shown ||= isFence;
-    this.#prose ||= !isFence && line.trim() !== "" && line[0] !== " ";
-    this.#above = line;
-    if (!isMeant) return null;
+    const isSure = this.#body?.isComplete ?? false;
+    const stray = this.#behind.take(line, isSure, this.#body !== null && !this.#body.changes && !isSure);
     // Items of a list may be lines of the file where one more of its hunks follows.
-    return { error: unreadable(0, "stray-line", quote(line)), isItem };
+    return stray && { error: unreadable(0, "stray-line", quote(line)), isItem: stray === "item" };
   }
 
-  read({ lines, start, end, isTorn, repairs }: BlockText): readonly FilePatch[] {
-    const body = this.#body;
-    const isCut =
-      end === "cut" &&
-      body !== null &&
-      (body.isOwed || (!body.isCounted && body.held === 0 && /^[-+]/.test(lines.at(-1)!)));
-    const isBroken = this.#fence === null ? (isTorn && end !== "complete") || isCut : end !== "closed";
-    if (isBroken) refuse(lines.length - 1, "unfinished");
+  read(block: BlockText): readonly FilePatch[] {
+    const { lines, start, end, isTorn, repairs } = block;
+    if (this.#isUnfinished(block)) refuse(lines.length - 1, "unfinished");
     this.#isDoubled ||= lines[start - 1] === "" && lines[start]!.startsWith("+++ ");
-    // Where an empty line is behind every header line, these are left out.
-    const rows = [...lines.keys()].filter(
-      (row) => !this.#isDoubled || lines[row] !== "" || this.#isInHunk(row - start),
-    );
-    const found: Repair[] = [];
     if (isTorn && end === "complete") repair(repairs, lines.length - 1, "missing-final-newline");
+    // Where an empty line is behind every header line, these are left out.
+    const isLeft = (line: string, row: number) =>
+      line !== "" || this.#hunks.some((hunk) => row - start > hunk.at && row - start < hunk.end);
+    const rows = [...lines.keys()].filter((row) => !this.#isDoubled || isLeft(lines[row]!, row));
+    const found: Repair[] = [];
     try {
-      const files = this.#readFiles(
-        rows.map((row) => lines[row]!),
-        rows,
-        start,
-        isTorn,
-        found,
-      );
+      const files = this.#readFiles(block, rows, found);
       for (const repair of found) repairs.push({ ...repair, line: rows[repair.line]! });
       refuseDotsIn(files, lines);
       return files;
@@ -280,31 +258,32 @@ class UnifiedBlock implements EditBlock {
     }
   }
 
-  #isInHunk(row: number): boolean {
-    return this.#hunks.some(({ at, end }) => row > at && row < end);
+  #isUnfinished({ lines, end, isTorn }: BlockText): boolean {
+    if (this.#fence !== null) return end !== "closed";
+    const body = this.#body;
+    const mayMiss =
+      body !== null && (body.isOwed || (!body.isCounted && body.held === 0 && /^[-+]/.test(lines.at(-1)!)));
+    return (isTorn && end !== "complete") || (end === "cut" && mayMiss);
   }
 
-  #readFiles(
-    lines: readonly string[],
-    rows: readonly number[],
-    start: number,
-    isTorn: boolean,
-    repairs: Repair[],
-  ): FilePatch[] {
+  /** Reads these rows of the lines. */
+  #readFiles({ lines: written, start, isTorn }: BlockText, rows: readonly number[], repairs: Repair[]): FilePatch[] {
+    const lines = rows.map((row) => written[row]!);
     const diff = openDiff("", lines, { strict: false, asGit: false, strip: this.#strip, repairs });
-    const shift = new Map(rows.map((row, i) => [row - start, i]));
     const tail = this.#fence !== null ? "fence" : isTorn ? "torn" : "feed";
+    const indexOf = new Map(this.#isDoubled ? rows.map((row, i) => [row - start, i]) : []);
+    const find = (row: number) =>
+      this.#isDoubled ? indexOf.get(row) : row + start < lines.length ? row + start : undefined;
     let next = 0;
     while (diff.at < lines.length) {
       const { at } = diff;
       const line = lines[at]!;
       const hunk = this.#hunks[next];
-      if (hunk !== undefined && at === shift.get(hunk.at)) {
+      if (hunk !== undefined && at === find(hunk.at)) {
         next++;
-        if (hunk.doubt !== null)
-          refuse(shift.get(hunk.doubt) ?? at, "stray-line", quote(lines[shift.get(hunk.doubt) ?? at]!));
+        if (hunk.doubt !== null) refuseStray(lines, find(hunk.doubt) ?? at);
         if (diff.open === null) this.#openFile(diff);
-        const end = shift.get(hunk.end) ?? lines.length;
+        const end = find(hunk.end) ?? lines.length;
         readHunk(diff, diff.open!, { end, tail });
         diff.at = Math.max(diff.at, end);
       } else if (line.startsWith("diff --git ") || startsNames(lines, at)) {
@@ -313,7 +292,7 @@ class UnifiedBlock implements EditBlock {
       } else {
         refuseForeign(line, at, diff.open?.file.after);
         if (rows[at]! >= start || line.startsWith("--- ")) checkGlued(diff, at);
-        if (rows[at]! >= start && isChanged(line)) refuse(at, "stray-line", quote(line));
+        if (rows[at]! >= start && isChanged(line)) refuseStray(lines, at);
         diff.at++;
       }
     }
@@ -329,5 +308,43 @@ class UnifiedBlock implements EditBlock {
     mend(diff, at, "missing-file-header", path);
     const file = { kind: "modify" as const, before: path, after: path, hunks: [] };
     diff.open = { file, git: false, line: at, tellApart: ordinals() };
+  }
+}
+
+function refuseStray(lines: readonly string[], at: number): never {
+  return refuse(at, "stray-line", quote(lines[at]!));
+}
+
+/** Follows the text behind a diff, in which a changed line may be one of the diff that was lost. */
+class TextBehind {
+  #above: string | null = null;
+  /** There was prose, a fence, or the end of one. */
+  #hasProse: boolean;
+  #hasFence: boolean;
+  #hasEnd: boolean;
+  /** Changed lines are those of something else from here. */
+  #isOver = false;
+  /** The diff was complete, or a blank line follows it. */
+  #isApart = false;
+
+  constructor(isFenced: boolean) {
+    this.#hasProse = this.#hasFence = this.#hasEnd = isFenced;
+  }
+
+  /** Takes the next line. `isSure`: the counts fit; `isHollow`: the last hunk changes nothing yet. Null where it is not meant. */
+  take(line: string, isSure: boolean, isHollow: boolean): "item" | "line" | null {
+    const isMeant = isChanged(line) && (isHollow || !this.#isOver);
+    const isItem = isMeant && !isHollow && isListed(line, this.#above ?? "x", this.#hasProse, isSure);
+    // Behind one space it may be context.
+    const isFence = openFence(line) !== null && !/^ (?! )/.test(line);
+    this.#isApart ||= isSure || line.trim() === "";
+    const isSecond = isFence && this.#isApart && this.#above !== null && !this.#hasFence;
+    const isProse = !isFence && this.#hasEnd && !/^[ +-]/.test(line);
+    this.#isOver ||= line === "-- " || isSecond || isProse;
+    this.#hasEnd ||= isFence && this.#hasFence;
+    this.#hasFence ||= isFence;
+    this.#hasProse ||= !isFence && line.trim() !== "" && line[0] !== " ";
+    this.#above = line;
+    return isMeant ? (isItem ? "item" : "line") : null;
   }
 }

@@ -77,6 +77,15 @@ export class HunkEnd {
   }
 
   take(line: string): "more" | "maybe" | "past" {
+    const left = this.#left;
+    // The usual line: none is held before it, and the counts ask for it.
+    if (left !== null && this.held === 0 && this.#doubled === null && isMarked(line) && this.isOwed) {
+      this.last = line;
+      this.#taken++;
+      this.changes ||= isChanged(line);
+      count(left, line);
+      return "more";
+    }
     const before = this.last;
     this.last = line;
     if (line.startsWith("\\ ")) return this.#confirm(line);
@@ -95,13 +104,16 @@ export class HunkEnd {
 
   #takeMarked(line: string, before: string): "more" | "maybe" | "past" {
     const isBare = this.#fence === null;
-    const isList = isBare && isItem(line) && this.held > 0 && !owes(this.#doubled);
-    if (isList && (before.trim() === "" || this.#isProse || !this.isOwed)) return this.#past();
-    if (this.#mayFollow) return this.#confirm(line);
-    if (this.held === 0) return isChanged(line) || line[0] === " " || !isBare ? this.#confirm(line) : this.#past();
-    if (isChanged(line)) return this.#confirm(line);
-    if (line[0] !== " " && isBare) return this.#past();
-    return !this.#isFitting && this.held === this.#blanks ? this.#confirm(line) : this.#hold(line);
+    if (isBare && this.held > 0 && this.#isListed(line, before)) return this.#past();
+    if (this.#mayFollow || isChanged(line)) return this.#confirm(line);
+    const isRule = line[0] !== " " && isBare;
+    if (isRule) return this.#past();
+    return this.held === 0 || (!this.#isFitting && this.held === this.#blanks) ? this.#confirm(line) : this.#hold(line);
+  }
+
+  /** Whether the line behind those held is an item of a list in prose. */
+  #isListed(line: string, before: string): boolean {
+    return isItem(line) && !owes(this.#doubled) && (before.trim() === "" || this.#isProse || !this.isOwed);
   }
 
   /** Takes a line without a mark while the counts ask for more. */
@@ -157,12 +169,11 @@ export class HunkEnd {
     this.#clear();
     if (line === null || line[0] === "\\") return "more";
     this.changes ||= isChanged(line);
-    for (const counts of [this.#left, this.#doubled]) {
-      if (counts === null) continue;
-      if (line[0] !== "+") counts.old--;
-      if (line[0] !== "-") counts.new--;
+    if (this.#left !== null) count(this.#left, line);
+    if (this.#doubled !== null) {
+      count(this.#doubled, line);
+      this.#doubled.first = false;
     }
-    if (this.#doubled !== null) this.#doubled.first = false;
     return "more";
   }
 
@@ -199,6 +210,12 @@ export class HunkEnd {
     if (this.#left !== null) return Math.min(until, this.#room);
     return this.#fence === null ? 0 : this.held - this.#blanks === 0 ? 0 : until;
   }
+}
+
+/** Takes the line off the counts. */
+function count(counts: { old: number; new: number }, line: string): void {
+  if (line[0] !== "+") counts.old--;
+  if (line[0] !== "-") counts.new--;
 }
 
 function owes(counts: { old: number; new: number } | null): boolean {
