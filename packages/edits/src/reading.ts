@@ -75,7 +75,7 @@ export type EditErrorReason =
   | "bad-block"; // the block breaks its format; the message says how
 
 /** The most repairs that one reading lists, because a list of a million only costs memory. */
-export const MOST_REPAIRS = 10_000;
+export const MAX_REPAIRS = 10_000;
 
 /** The message of a repair or an error: the sentence of its kind, then the text found there. */
 export function say(sentence: string, found?: string): string {

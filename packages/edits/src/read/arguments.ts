@@ -1,5 +1,5 @@
 import { needOptions, needText } from "../need.js";
-import type { Reading } from "../reading.js";
+import type { ReadError, Reading } from "../reading.js";
 import { unifiedDiffs } from "../unified/block.js";
 import { beginPatch } from "./begin-patch.js";
 import type { EditEvent, EditReader } from "./format.js";
@@ -65,95 +65,115 @@ function parseCall(call: string, options: CallOptions): Reading {
  */
 export function readCall(options: CallOptions = {}): EditReader {
   needOptions(options, { path: "string", text: "string", limit: "number" });
-  const limit = options.limit ?? 4 << 20;
-  let events: EditEvent[] = [];
-  let pieces: string[] = [];
-  let size = 0;
-  let started = false;
-  let isOver = false;
-  let last = "\n";
+  return new CallReader(options);
+}
 
-  function emit(event: EditEvent): void {
-    if (!started) events.push({ type: "start", edit: 0, format: "str-replace" });
-    started = true;
-    events.push(event);
+type TakePiece = (piece: string, isEnd: boolean) => void;
+
+class CallReader implements EditReader {
+  readonly #options: CallOptions;
+  readonly #limit: number;
+  readonly #strings = new JsonStrings((key) => this.#openString(key));
+  #events: EditEvent[] = [];
+  #pieces: string[] = [];
+  #size = 0;
+  #hasStarted = false;
+  #isOver = false;
+  /** The last text that was shown. */
+  #last = "\n";
+
+  constructor(options: CallOptions) {
+    this.#options = options;
+    this.#limit = options.limit ?? 4 << 20;
   }
-  function show(text: string): void {
-    if (text === "") return;
-    last = text;
-    emit({ type: "progress", edit: 0, text });
+
+  push(text: string): EditEvent[] {
+    needText({ text });
+    if (this.#isOver) return [];
+    this.#size += text.length;
+    if (this.#size <= this.#limit) {
+      this.#pieces.push(text);
+      this.#strings.push(text);
+    } else {
+      this.#fail(unreadable(0, "too-long", `over ${this.#limit} UTF-16 code units`), "");
+      this.#pieces = [];
+    }
+    return this.#drain();
   }
+
+  end(): EditEvent[] {
+    if (this.#isOver) return [];
+    const source = this.#pieces.join("");
+    if (!this.#strings.isComplete) this.#fail(unreadable(0, "unfinished"), source);
+    else {
+      const reading = parseCall(source, this.#options);
+      if (reading.ok) this.#emit({ type: "edit", edit: 0, patch: reading.patch, repairs: reading.repairs });
+      else this.#fail(reading.errors[0]!, source);
+    }
+    this.#isOver = true;
+    return this.#drain();
+  }
+
   /** What becomes of the pieces of a string that is the value of this key; null for a string that shows nothing. */
-  function openString(key: string): ((piece: string, isEnd: boolean) => void) | null {
-    if (PATH.test(key)) return takePath();
-    if (PATCH.test(key)) return takePatch();
+  #openString(key: string): TakePiece | null {
+    if (PATH.test(key)) return this.#takePath();
+    if (PATCH.test(key)) return this.#takePatch();
     if (!NEW_TEXT.test(key)) return null;
     // The new texts of several edits are lines below each other.
-    if (!last.endsWith("\n")) show("\n");
-    return show;
+    if (!this.#last.endsWith("\n")) this.#show("\n");
+    return (piece) => this.#show(piece);
   }
-  function takePath() {
+
+  #takePath(): TakePiece {
     let path = "";
-    return (piece: string, isEnd: boolean) => {
+    return (piece, isEnd) => {
       if (path.length < MAX_PATH) path += piece;
-      if (isEnd && path !== "") emit({ type: "path", edit: 0, path });
+      if (isEnd && path !== "") this.#emit({ type: "path", edit: 0, path });
     };
   }
+
   /** A string that is JSON again, or the text of a patch: its first letter tells. */
-  function takePatch() {
+  #takePatch(): TakePiece {
     let blank = "";
     let inner: JsonStrings | EditReader | null = null;
-    return (piece: string, isEnd: boolean) => {
+    return (piece, isEnd) => {
+      let text = piece;
       blank = inner === null ? blank + piece : "";
       if (inner === null && blank.trim() !== "") {
-        inner = /^\s*[[{]/.test(blank) ? new JsonStrings(openString) : scanEdits(FORMATS, { limit });
-        piece = blank;
+        const isJson = /^\s*[[{]/.test(blank);
+        inner = isJson ? new JsonStrings((key) => this.#openString(key)) : scanEdits(FORMATS, { limit: this.#limit });
+        text = blank;
       }
-      if (inner instanceof JsonStrings) inner.push(piece);
+      if (inner instanceof JsonStrings) inner.push(text);
       else if (inner !== null)
-        for (const event of [...inner.push(piece), ...(isEnd ? inner.end() : [])]) {
-          if (event.type === "path") emit({ ...event, edit: 0 });
-          else if (event.type === "progress") show(event.text);
+        for (const event of [...inner.push(text), ...(isEnd ? inner.end() : [])]) {
+          if (event.type === "path") this.#emit({ ...event, edit: 0 });
+          else if (event.type === "progress") this.#show(event.text);
         }
     };
   }
-  function fail(error: ReturnType<typeof unreadable>, source: string): void {
-    const { reason, message } = error;
-    isOver = true;
-    emit({ type: "error", edit: 0, error: { line: 1, reason, message }, source });
-  }
-  function drain(): EditEvent[] {
-    const drained = events;
-    events = [];
-    return drained;
+
+  #show(text: string): void {
+    if (text === "") return;
+    this.#last = text;
+    this.#emit({ type: "progress", edit: 0, text });
   }
 
-  const strings = new JsonStrings(openString);
-  return {
-    push(text) {
-      needText({ text });
-      if (isOver) return [];
-      size += text.length;
-      if (size <= limit) {
-        pieces.push(text);
-        strings.push(text);
-      } else {
-        fail(unreadable(0, "too-long", `over ${limit} UTF-16 code units`), "");
-        pieces = [];
-      }
-      return drain();
-    },
-    end() {
-      if (isOver) return [];
-      const source = pieces.join("");
-      if (!strings.isComplete) fail(unreadable(0, "unfinished"), source);
-      else {
-        const reading = parseCall(source, options);
-        if (reading.ok) emit({ type: "edit", edit: 0, patch: reading.patch, repairs: reading.repairs });
-        else emit({ type: "error", edit: 0, error: reading.errors[0]!, source });
-      }
-      isOver = true;
-      return drain();
-    },
-  };
+  #fail({ line, reason, message }: ReadError, source: string): void {
+    this.#isOver = true;
+    // What is wrong with the call as a whole has no line.
+    this.#emit({ type: "error", edit: 0, error: { line: Math.max(1, line), reason, message }, source });
+  }
+
+  #emit(event: EditEvent): void {
+    if (!this.#hasStarted) this.#events.push({ type: "start", edit: 0, format: "str-replace" });
+    this.#hasStarted = true;
+    this.#events.push(event);
+  }
+
+  #drain(): EditEvent[] {
+    const drained = this.#events;
+    this.#events = [];
+    return drained;
+  }
 }

@@ -73,66 +73,90 @@ interface Body extends Hunk {
 function readSections({ lines, start, end, repairs }: BlockText, fence: Fence | null): Section[] {
   const last = lines.length - 1;
   // With a blank before it the line might be context, unless nothing follows it.
-  const ended = END.test(end === "closed" ? lines[last]! : lines[last]!.trimStart());
-  if (!ended) {
+  const hasEnd = END.test(end === "closed" ? lines[last]! : lines[last]!.trimStart());
+  if (!hasEnd) {
     if (fence === null || end !== "closed") refuse(last, "unfinished");
     repair(repairs, last, "marker", "no *** End Patch");
   }
-  const sections: Section[] = [];
-  let body: Body | undefined;
+  const reader = new SectionReader(lines, repairs);
+  for (let i = start + 1; i < (hasEnd ? last : lines.length); i++) reader.take(i);
+  return reader.sections.length > 0 ? reader.sections : refuse(last, "no-hunk");
+}
+
+class SectionReader {
+  readonly sections: Section[] = [];
+  readonly #lines: readonly string[];
+  readonly #repairs: Repair[];
+  #body: Body | undefined;
   /** Blank lines, which are context unless the end of the hunk follows them. */
-  let blanks: number[] = [];
-  const open = (line: number, address: Address = { oldStart: null, anchors: [] }) => {
-    const opened: Body = { line, id: "", newStart: null, ...address, lines: [] };
-    sections.at(-1)!.bodies.push(opened);
-    return opened;
-  };
-  for (let i = start + 1; i < (ended ? last : lines.length); i++) {
-    const line = lines[i]!;
-    const section = sections.at(-1);
-    if (/^\r?$/.test(line)) {
-      if (body !== undefined) blanks.push(i);
-      continue;
-    }
-    const marked = /^(?:\*\*\* |@@)/.test(line);
-    if (!marked) for (const row of blanks) body!.lines.push(mark(lines[row]!, row, section!.kind, repairs));
-    blanks = [];
-    // Inside a hunk a blank before the stars makes a context line of it.
-    const header = (body === undefined ? line.trimStart() : line).trimEnd();
-    const [, kind, path] = FILE.exec(header) ?? [];
-    const moved = MOVE.exec(header)?.[1];
-    if (kind !== undefined) {
-      sections.push({ line: i, kind, path: path!, moved: null, bodies: [] });
-      body = undefined;
-    } else if (section === undefined) {
-      if (line.trim() !== "") refuse(i, "bad-block", `${quote(line)} stands before any *** Update File: <path>`);
-    } else if (moved !== undefined && section.kind === "Update" && section.bodies.length === 0) section.moved = moved;
-    else if (/^\*\*\* End of File\s*$/.test(line)) {
-      if (section.kind !== "Update" || body === undefined || body.lines.length === 0)
-        repair(repairs, i, "anchor", line.trim());
-      else body.atEnd = true;
-      body = undefined;
-    } else if (line.startsWith("*** ") || section.kind === "Delete")
-      refuse(i, "bad-block", `${quote(line)} has no meaning here`);
-    else if (section.kind === "Update" && marked) {
-      const address = readAddress(line);
-      const outer = body?.lines.length === 0 ? body : undefined;
-      if (outer !== undefined) section.bodies.pop();
-      if (outer !== undefined && (outer.oldStart !== null || address.oldStart !== null))
-        repair(repairs, i, "anchor", quote(lines[outer.line]!));
-      else if (outer?.anchors) {
-        // Added to the same list, because a copy for each of many anchors would take quadratic time.
-        outer.anchors.push(...address.anchors!);
-        address.anchors = outer.anchors;
-      }
-      body = open(i, address);
-    } else {
-      body ??= open(i);
-      body.lines.push(mark(line, i, section.kind, repairs));
-    }
+  #blanks: number[] = [];
+
+  constructor(lines: readonly string[], repairs: Repair[]) {
+    this.#lines = lines;
+    this.#repairs = repairs;
   }
-  if (sections.length === 0) refuse(last, "no-hunk");
-  return sections;
+
+  take(at: number): void {
+    const line = this.#lines[at]!;
+    if (/^\r?$/.test(line)) {
+      if (this.#body !== undefined) this.#blanks.push(at);
+      return;
+    }
+    const isMarked = /^(?:\*\*\* |@@)/.test(line);
+    if (!isMarked) for (const row of this.#blanks) this.#addLine(row);
+    this.#blanks = [];
+    // Inside a hunk a blank before the stars makes a context line of it.
+    const header = (this.#body === undefined ? line.trimStart() : line).trimEnd();
+    const [, kind, path] = FILE.exec(header) ?? [];
+    if (kind !== undefined) {
+      this.sections.push({ line: at, kind, path: path!, moved: null, bodies: [] });
+      this.#body = undefined;
+    } else if (this.sections.length > 0) this.#takeLine(at, header, isMarked);
+    else if (line.trim() !== "") refuse(at, "bad-block", `${quote(line)} stands before any *** Update File: <path>`);
+  }
+
+  /** Takes a line of the last section. */
+  #takeLine(at: number, header: string, isMarked: boolean): void {
+    const line = this.#lines[at]!;
+    const section = this.sections.at(-1)!;
+    const isUpdate = section.kind === "Update";
+    const moved = isUpdate && section.bodies.length === 0 ? MOVE.exec(header)?.[1] : undefined;
+    if (moved !== undefined) section.moved = moved;
+    else if (/^\*\*\* End of File\s*$/.test(line)) {
+      if (isUpdate && this.#body !== undefined && this.#body.lines.length > 0) this.#body.atEnd = true;
+      else repair(this.#repairs, at, "anchor", line.trim());
+      this.#body = undefined;
+    } else if (line.startsWith("*** ") || section.kind === "Delete")
+      refuse(at, "bad-block", `${quote(line)} has no meaning here`);
+    else if (isUpdate && isMarked) this.#openBelow(section, at, readAddress(line));
+    else this.#addLine(at);
+  }
+
+  #open(line: number, address: Address = { oldStart: null, anchors: [] }): Body {
+    const body: Body = { line, id: "", newStart: null, ...address, lines: [] };
+    this.sections.at(-1)!.bodies.push(body);
+    this.#body = body;
+    return body;
+  }
+
+  /** Opens a hunk; the anchors of an `@@` line with nothing below it are above its own. */
+  #openBelow({ bodies }: Section, at: number, address: Address): void {
+    const outer = this.#body?.lines.length === 0 ? this.#body : undefined;
+    if (outer !== undefined) bodies.pop();
+    if (outer !== undefined && (outer.oldStart !== null || address.oldStart !== null))
+      repair(this.#repairs, at, "anchor", quote(this.#lines[outer.line]!));
+    else if (outer?.anchors) {
+      // Added to the same list, because a copy for each of many anchors would take quadratic time.
+      outer.anchors.push(...address.anchors!);
+      address.anchors = outer.anchors;
+    }
+    this.#open(at, address);
+  }
+
+  #addLine(at: number): void {
+    const { lines } = this.#body ?? this.#open(at);
+    lines.push(mark(this.#lines[at]!, at, this.sections.at(-1)!.kind, this.#repairs));
+  }
 }
 
 interface Address {

@@ -105,18 +105,24 @@ export function formatEditBlocks(patch: Patch): Writing {
 }
 
 function formatBlock({ kind, reason }: FilePatch, path: string, hunk: Hunk | null): string[] | null {
-  const edits = kind === "modify";
-  const head = [`file: ${formatScalar(path)}`, `action: ${edits ? "edit" : kind}`];
-  const tail = reason === undefined ? [] : [`reason: ${formatScalar(reason)}`];
-  if (hunk === null) return edits ? null : [...head, ...tail];
+  const isEdit = kind === "modify";
+  const head = [`file: ${formatScalar(path)}`, `action: ${isEdit ? "edit" : kind}`];
+  const tail = formatReason(reason);
+  if (hunk === null) return isEdit ? null : [...head, ...tail];
   const { old, new: now, hint } = takeApart(hunk);
+  const hasEnd = !isEdit || endMatters(hunk);
   // A block shows how a text ends only where the end changes, so both contents must have it there.
-  const told = !edits || endMatters(hunk);
-  if (edits && told && (old.length * now.length === 0 || hunk.oldNoNewline === hunk.newNoNewline)) return null;
-  if (edits && hint !== null) head.push(`line_start: ${hint + 1}`, `line_end: ${hint + old.length}`);
-  const before = kind === "create" ? [] : formatContent("old_content", old, !(told && hunk.oldNoNewline));
-  const after = kind === "delete" ? [] : formatContent("new_content", now, !(told && hunk.newNoNewline));
+  const isBothEnds = old.length * now.length > 0 && hunk.oldNoNewline !== hunk.newNoNewline;
+  if (isEdit && hasEnd && !isBothEnds) return null;
+  if (isEdit && hint !== null) head.push(`line_start: ${hint + 1}`, `line_end: ${hint + old.length}`);
+  const [oldEnd, newEnd] = [hunk.oldNoNewline, hunk.newNoNewline].map((isBare) => !(hasEnd && isBare));
+  const before = kind === "create" ? [] : formatContent("old_content", old, oldEnd!);
+  const after = kind === "delete" ? [] : formatContent("new_content", now, newEnd!);
   return before && after && [...head, ...before, ...after, ...tail];
+}
+
+function formatReason(reason: string | undefined): string[] {
+  return reason === undefined ? [] : [`reason: ${formatScalar(reason)}`];
 }
 
 type Fields = { [key in FieldName]?: Field };
@@ -124,15 +130,7 @@ type Fields = { [key in FieldName]?: Field };
 /** Interprets the fields of an edit block; `last` is the block's last line, for errors about missing fields. */
 function readFields(fields: Fields, repairs: Repair[], last: number, defaultPath: string | null): FilePatch[] {
   const path = readLine(fields.file) || defaultPath || refuse(last, "no-path");
-  const contents = [fields.old_content, fields.new_content];
-  const present = contents.filter((field) => field !== undefined);
-  for (const { value, lines, line } of present) {
-    if (lines.every((each) => each.trim() === "")) continue;
-    if (value === "") repair(repairs, line, "missing-bar");
-    else if (!/^[|>]/.test(value)) refuse(line, "bad-block", "content of several lines begins below its key, behind |");
-  }
-  const indent = sharedIndent(present);
-  const [old, now] = contents.map((field) => field && readContent(field, indent));
+  const [old, now] = readContents(fields, repairs);
   const reason = readLine(fields.reason);
   const said = reason === "" ? {} : { reason };
   const action = readLine(fields.action).toLowerCase();
@@ -146,6 +144,19 @@ function readFields(fields: Fields, repairs: Repair[], last: number, defaultPath
     refuse(fields.action?.line ?? last, "bad-block", `the action ${quote(action)} is none of edit, create and delete`);
   if (!old || !now) return refuse(last, "bad-block", 'an edit needs old_content and new_content, an empty one as ""');
   return modifyBy(path, readEdit(fields, old, now, repairs, last), repairs, last).map((file) => ({ ...file, ...said }));
+}
+
+/** The old and the new content, without the indentation that both share. */
+function readContents({ old_content, new_content }: Fields, repairs: Repair[]): (FieldContent | undefined)[] {
+  const contents = [old_content, new_content];
+  const present = contents.filter((field) => field !== undefined);
+  for (const { value, lines, line } of present) {
+    if (lines.every((each) => each.trim() === "")) continue;
+    if (value === "") repair(repairs, line, "missing-bar");
+    else if (!/^[|>]/.test(value)) refuse(line, "bad-block", "content of several lines begins below its key, behind |");
+  }
+  const indent = sharedIndent(present);
+  return contents.map((field) => field && readContent(field, indent));
 }
 
 function readEdit(fields: Fields, old: FieldContent, now: FieldContent, repairs: Repair[], last: number): Hunk | null {

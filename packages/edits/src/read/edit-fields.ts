@@ -34,38 +34,53 @@ export function startBlock(fence: Fence): Cursor {
  */
 export function step(at: Cursor, line: string): LineRole {
   const { under } = at;
-  if (at.inner !== null) {
-    if (closesFence(line, at.inner)) at.inner = null;
-    return "loose";
-  }
+  if (at.inner !== null) return stepInner(at, at.inner, line);
   if (line.trim() === "") return under === "content" || under === "empty" ? "more" : "blank";
   const indent = indentOf(line).length;
-  const deeper = indent > at.base;
+  const isDeeper = indent > at.base;
   const key = KEY.exec(line);
-  if (under === "content" && deeper && !(key !== null && at.first !== null && indent < at.first)) {
+  if (under === "content" && isDeeper && (key === null || indent >= (at.first ?? 0))) {
     at.first ??= indent;
     return "more";
   }
   if (closesFence(line, at.fence)) return "end";
-  if (key !== null && !(under === "empty" && deeper)) {
-    at.key = key[1] as FieldName;
-    at.value = key[2]!.trim();
-    const scalar = readHeader(at.value);
-    at.base = indent;
-    at.first = scalar?.digit ? indent + scalar.digit : null;
-    at.under = at.value === "" ? "empty" : scalar === null ? "plain" : "content";
-    return "key";
+  if (key !== null && !(under === "empty" && isDeeper)) return startField(at, key, indent);
+  return under === "content" ? stepLoose(at, line) : stepBelow(at, line, indent);
+}
+
+/** A line in a fence of content that is not indented. */
+function stepInner(at: Cursor, inner: Fence, line: string): "loose" {
+  if (closesFence(line, inner)) at.inner = null;
+  return "loose";
+}
+
+function startField(at: Cursor, key: RegExpExecArray, indent: number): "key" {
+  at.key = key[1] as FieldName;
+  at.value = key[2]!.trim();
+  const scalar = readHeader(at.value);
+  at.base = indent;
+  at.first = scalar?.digit ? indent + scalar.digit : null;
+  at.under = at.value === "" ? "empty" : scalar === null ? "plain" : "content";
+  return "key";
+}
+
+/** A line of content that is not indented. */
+function stepLoose(at: Cursor, line: string): "bad" | "loose" {
+  if (at.first !== null && ANY_KEY.test(line)) return "bad";
+  at.inner = openInner(line, at.fence);
+  return "loose";
+}
+
+/** A line below a key that has no content yet. */
+function stepBelow(at: Cursor, line: string, indent: number): LineRole {
+  if (indent > at.base && at.under !== "nothing") {
+    if (at.under === "unknown") return "unknown";
+    if (at.under === "empty") {
+      at.under = "content";
+      at.first = indent;
+    }
+    return "more";
   }
-  if (under === "content") {
-    if (at.first !== null && ANY_KEY.test(line)) return "bad";
-    at.inner = openInner(line, at.fence);
-    return "loose";
-  }
-  if (deeper && under === "empty") {
-    at.under = "content";
-    at.first = indent;
-  }
-  if (deeper && under !== "nothing") return under === "unknown" ? "unknown" : "more";
   if (!ANY_KEY.test(line)) return "bad";
   at.base = indent;
   at.under = "unknown";

@@ -1,5 +1,5 @@
 import type { FilePatch } from "../patch.js";
-import { MOST_REPAIRS, quote, type ReadErrorReason, type Repair, type RepairKind, say } from "../reading.js";
+import { MAX_REPAIRS, quote, type ReadErrorReason, type Repair, type RepairKind, say } from "../reading.js";
 
 /** Repairs of what git reads as it is. */
 export const HARMLESS: ReadonlySet<RepairKind> = new Set([
@@ -53,7 +53,7 @@ export const SENTENCES: Record<RepairKind | ReadErrorReason, string> = {
 
 /** Lists a repaired mistake; lines are counted from 0 at the block's first. */
 export function repair(repairs: Repair[], line: number, kind: RepairKind, found?: string): void {
-  if (repairs.length < MOST_REPAIRS) repairs.push({ kind, line, message: say(SENTENCES[kind], found) });
+  if (repairs.length < MAX_REPAIRS) repairs.push({ kind, line, message: say(SENTENCES[kind], found) });
 }
 
 /**

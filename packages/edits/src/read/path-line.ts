@@ -24,16 +24,20 @@ export function parsePathLine(line: string): string | null {
   if (line.length > MAX_HEAD || !mayNameFile(line)) return null;
   const label = LABEL.exec(line)![0];
   const rest = line.slice(label.length).trim().replace(REMARK, "");
-  const [, exact] = /^<path>(.+)<\/path>$/.exec(rest) ?? [];
+  const exact =
+    /^<path>(.+)<\/path>$/.exec(rest)?.[1] ?? /^(?:\*\*)?`([^`]+)`(?:\*\*)?:?$/.exec(rest)?.[1]?.replace(PLACE, "");
   if (exact !== undefined) return /\w/.test(exact) ? exact : null;
-  const quoted = /^(?:\*\*)?`([^`]+)`(?:\*\*)?:?$/.exec(rest)?.[1]?.replace(PLACE, "");
-  if (quoted !== undefined) return /\w/.test(quoted) ? quoted : null;
   const bare = /^\*\*([^\s*]+)\*\*:?$/.exec(rest)?.[1] ?? rest.replace(/:$/, "").replace(/\*\*$/, "");
   const path = bare.replace(PLACE, "");
-  if (SPACED.test(path)) return /[^.]\.[A-Za-z]\w{0,9}$/.test(path) && !PROSE.test(path) ? path : null;
-  if (!/^[^\s`*<>|"?]+$/.test(path) || !/\w/.test(path) || path.includes("://")) return null;
-  const shaped = /(?:^|[^.])\.[\w-]+$/.test(path) || (/[/\\]/.test(path) && /\w$/.test(path)) || NAME.test(path);
-  return shaped || /:\*{0,2}\s*$/.test(label) ? path : null;
+  return isPath(path, /:\*{0,2}\s*$/.test(label)) ? path : null;
+}
+
+/** Whether a text looks like a path; behind a label it need not look like that of a file. */
+function isPath(text: string, isLabelled: boolean): boolean {
+  if (SPACED.test(text)) return /[^.]\.[A-Za-z]\w{0,9}$/.test(text) && !PROSE.test(text);
+  if (!/^[^\s`*<>|"?]+$/.test(text) || !/\w/.test(text) || text.includes("://")) return false;
+  const isShaped = /(?:^|[^.])\.[\w-]+$/.test(text) || (/[/\\]/.test(text) && /\w$/.test(text)) || NAME.test(text);
+  return isShaped || isLabelled;
 }
 
 /** Writes a path as a line of its own, so that `parsePathLine` gives it back. */

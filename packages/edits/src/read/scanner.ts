@@ -308,26 +308,33 @@ export class Scanner {
   /** Holds the line if a later one may open a block whose head it belongs to. */
   #hold(raw: string): boolean {
     const line = withoutEnd(raw);
-    const { raws, path, fence, inner } = this.#held;
     if (line.length > MAX_HEAD) return false;
-    const held = { ...this.#held, raws: [...raws, raw] };
+    const { raws, path, fence } = this.#held;
     const opened = openFence(line) ?? openTag(line);
-    const named = parsePathLine(line);
-    if (opened !== null) {
-      if (fence !== null || (raws.length > 0 && path === null)) return false;
-      const isStray = this.#ended !== null && closesFence(line, this.#ended);
-      this.#held = { ...held, fence: opened, path: parseInfoPath(opened.info) ?? path, isStray };
-    } else if (line.trim() === "") {
-      if ((path === null && fence === null && !raws.at(-1)?.startsWith("--- ")) || raws.length > 4) return false;
-      this.#held = held;
-    } else if (fence !== null) {
-      if (inner === 2) return false;
-      this.#held = { ...held, inner: inner + 1, innerPath: named ?? held.innerPath };
-    } else {
-      if (raws.length > 0 || (named === null && !line.startsWith("--- "))) return false;
-      this.#held = { ...held, path: named };
-    }
+    const isBlank = line.trim() === "";
+    let added: Partial<HeldHead> | null;
+    if (opened !== null) added = this.#holdFence(line, opened);
+    else if (!isBlank) added = this.#holdLine(line);
+    // Blank lines are part of a head that has begun.
+    else added = (path ?? fence) !== null || raws.at(-1)?.startsWith("--- ") ? {} : null;
+    if (added === null || (isBlank && raws.length > 4)) return false;
+    this.#held = { ...this.#held, ...added, raws: [...raws, raw] };
     return true;
+  }
+
+  #holdFence(line: string, fence: Fence): Partial<HeldHead> | null {
+    const { raws, path, fence: outer } = this.#held;
+    if (outer !== null || (raws.length > 0 && path === null)) return null;
+    const isStray = this.#ended !== null && closesFence(line, this.#ended);
+    return { fence, path: parseInfoPath(fence.info) ?? path, isStray };
+  }
+
+  /** Below a fence two lines are held, one of which may be a path; above it one that is a path or that of a diff. */
+  #holdLine(line: string): Partial<HeldHead> | null {
+    const { raws, fence, inner, innerPath } = this.#held;
+    const path = parsePathLine(line);
+    if (fence !== null) return inner === 2 ? null : { inner: inner + 1, innerPath: path ?? innerPath };
+    return raws.length === 0 && (path !== null || line.startsWith("--- ")) ? { path } : null;
   }
 
   /** Emits the held lines as text. */

@@ -99,10 +99,32 @@ interface Division {
 /** The line between the parts. A conflict of git in the content keeps its own; any other doubt is refused. */
 function findDivider(lines: readonly string[], start: number, path: string, repairs: Repair[]): Division {
   const end = lines.length - 1;
+  const { found, inConflicts } = listDividers(lines, start + 1, end);
+  if (found.length === 0) refuse(end, "bad-block", "no line ======= divides the old text from the new");
+  const like = dividerOf(lines[start]!);
+  const exact = found.filter((i) => lines[i]!.trimEnd() === like);
+  const all = exact.length > 0 ? exact : found;
+  const [divider, second, third] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
+  if (divider === undefined) return refuse(start, "ambiguous", SHIELD);
+  if (second === undefined) {
+    if (exact.length === 0) repair(repairs, divider, "marker", quote(lines[divider]!));
+    return { old: divider, new: divider + 1, end };
+  }
+  // Two of them with nothing between, or nothing behind, are one written twice, unless the file has such lines itself.
+  const isTogether = second === divider + 1;
+  if (third !== undefined || !(isTogether || second === end - 1) || isProse(path)) refuse(second, "ambiguous", SHIELD);
+  repair(repairs, second, "marker", quote(lines[second]!));
+  return { old: divider, new: (isTogether ? second : divider) + 1, end: second === end - 1 ? second : end };
+}
+
+const SHIELD = "write a backslash before each ======= that is content";
+
+/** The lines that look like dividers, and those of them that are in conflicts of git. */
+function listDividers(lines: readonly string[], start: number, end: number) {
   const found: number[] = [];
   const inConflicts = new Set<number>();
   let conflict: number[] | null = null;
-  for (let i = start + 1; i < end; i++) {
+  for (let i = start; i < end; i++) {
     if (/^<{7} /.test(lines[i]!)) conflict = [];
     else if (/^>{7} /.test(lines[i]!)) {
       for (const row of conflict ?? []) inConflicts.add(row);
@@ -112,18 +134,7 @@ function findDivider(lines: readonly string[], start: number, path: string, repa
       conflict?.push(i);
     }
   }
-  if (found.length === 0) refuse(end, "bad-block", "no line ======= divides the old text from the new");
-  const like = dividerOf(lines[start]!);
-  const exact = found.filter((i) => lines[i]!.trimEnd() === like);
-  const all = exact.length > 0 ? exact : found;
-  const [divider, second, third] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
-  // Two of them with nothing between, or nothing behind, are one written twice, unless the file has such lines itself.
-  const nothing = second === divider! + 1 || second === end - 1;
-  const twice = second !== undefined && third === undefined && nothing && !isProse(path);
-  if (divider === undefined || (second !== undefined && !twice))
-    refuse(second ?? start, "ambiguous", "write a backslash before each ======= that is content");
-  if (exact.length === 0 || twice) repair(repairs, second ?? divider, "marker", quote(lines[second ?? divider]!));
-  return { old: divider, new: (second === divider + 1 ? second : divider) + 1, end: second === end - 1 ? second : end };
+  return { found, inConflicts };
 }
 
 /** The divider that the marker above the old text asks for. */

@@ -75,28 +75,25 @@ export function readCalls(value: unknown, path?: string, depth = 0): Call[] {
   if (depth > 4 || typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.flatMap((each) => readCalls(each, path, depth + 1));
   const fields = value as Fields;
-  const pick = (name: RegExp) =>
-    Object.entries(fields).find(([key, value]) => name.test(key) && typeof value === "string")?.[1] as
-      | string
-      | undefined;
-  const own = pick(/^(path|(target_)?file(_?path|name)?)$/i) ?? path;
-  const inner = fields.input ?? fields.arguments ?? fields.function ?? fields.edits;
-  if (inner !== undefined && inner !== null) return readCalls(parseJson(inner), own, depth + 1);
-  const old = pick(/^old(_?(str|string|text))?$/i);
-  const text = pick(/^(file_text|contents?)$/);
-  const command = pick(/^command$/);
-  return [
-    {
-      path: own,
-      old,
-      now: pick(/^(new(_?(str|string|text))?|insert_text)$/i),
-      text,
-      command: command ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert"),
-      line: fields.insert_line,
-      all: (fields.replace_all ?? fields.replaceAll) === true,
-      replaces: command === undefined && old === undefined && text !== undefined,
-    },
-  ];
+  const own = pickText(fields, /^(path|(target_)?file(_?path|name)?)$/i) ?? path;
+  const inner = fields.input ?? fields.arguments ?? fields.function ?? fields.edits ?? null;
+  return inner === null ? [toCall(fields, own)] : readCalls(parseJson(inner), own, depth + 1);
+}
+
+function pickText(fields: Fields, name: RegExp): string | undefined {
+  const [, text] = Object.entries(fields).find(([key, value]) => name.test(key) && typeof value === "string") ?? [];
+  return text as string | undefined;
+}
+
+function toCall(fields: Fields, path: string | undefined): Call {
+  const old = pickText(fields, /^old(_?(str|string|text))?$/i);
+  const now = pickText(fields, /^(new(_?(str|string|text))?|insert_text)$/i);
+  const text = pickText(fields, /^(file_text|contents?)$/);
+  const said = pickText(fields, /^command$/);
+  const command = said ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert");
+  const replaces = said === undefined && command === "create";
+  const all = (fields.replace_all ?? fields.replaceAll) === true;
+  return { path, old, now, text, command, line: fields.insert_line, all, replaces };
 }
 
 /** Whether the calls can be meant as edits, so that a fence with them is one. */
@@ -119,12 +116,23 @@ export function readChange(call: Call, options: StrReplaceOptions, repairs: Repa
   if (command === "create" && text !== undefined) return [create(path, text)];
   if (command === "insert" && Number.isSafeInteger(line) && (line as number) >= 0 && now)
     return [modify(path, [changeOf("", asText(splitLines(now).lines), (line as number) + 1)!])];
-  if (command !== "str_replace" || old === undefined || now === undefined)
-    return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
-  if (old === "" && now !== "") return fill(path, now, options.text);
-  const all = call.all ? replaceAll(path, old, now, options.text) : null;
-  if (all !== null) return all;
-  const widened = widen(old, now, options.text);
+  if (command === "str_replace" && old !== undefined && now !== undefined)
+    return replace(path, old, now, call.all, options.text, repairs);
+  return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
+}
+
+function replace(
+  path: string,
+  old: string,
+  now: string,
+  all: boolean,
+  text: string | undefined,
+  repairs: Repair[],
+): FilePatch[] {
+  if (old === "" && now !== "") return fill(path, now, text);
+  const every = all ? replaceAll(path, old, now, text) : null;
+  if (every !== null) return every;
+  const widened = widen(old, now, text);
   if (widened !== null) return modifyBy(path, widened, repairs, 0);
   const bare = takeOffGutter(splitLines(old).lines, splitLines(now).lines, repairs, 0);
   return modifyBy(path, changeOf(asText(bare.old), asText(bare.now)), repairs, 0);

@@ -7,6 +7,7 @@ import { lost, refuse, repair, Unreadable, unreadable } from "../read/message.js
 import { quote, type Repair } from "../reading.js";
 import {
   type Diff,
+  type FileInProgress,
   HEADER_LINE,
   isChanged,
   isListed,
@@ -270,49 +271,55 @@ class UnifiedBlock implements EditBlock {
   #readFiles({ lines: written, start, isTorn }: BlockText, rows: readonly number[], repairs: Repair[]): FilePatch[] {
     const lines = rows.map((row) => written[row]!);
     const diff = openDiff("", lines, { strict: false, asGit: false, strip: this.#strip, repairs });
-    const tail = this.#fence !== null ? "fence" : isTorn ? "torn" : "feed";
-    const indexOf = new Map(this.#isDoubled ? rows.map((row, i) => [row - start, i]) : []);
-    const find = (row: number) =>
-      this.#isDoubled ? indexOf.get(row) : row + start < lines.length ? row + start : undefined;
+    const bareTail = isTorn ? "torn" : "feed";
+    const tail = this.#fence === null ? bareTail : "fence";
+    const indexes = this.#isDoubled ? new Map(rows.map((row, i) => [row - start, i])) : null;
+    const find = (row: number) => (indexes === null ? row + start : indexes.get(row)) ?? lines.length;
     let next = 0;
     while (diff.at < lines.length) {
       const { at } = diff;
-      const line = lines[at]!;
       const hunk = this.#hunks[next];
       if (hunk !== undefined && at === find(hunk.at)) {
         next++;
-        if (hunk.doubt !== null) refuseStray(lines, find(hunk.doubt) ?? at);
-        if (diff.open === null) this.#openFile(diff);
-        const end = find(hunk.end) ?? lines.length;
-        readHunk(diff, diff.open!, { end, tail });
+        if (hunk.doubt !== null) refuseStray(lines, find(hunk.doubt));
+        const end = Math.min(find(hunk.end), lines.length);
+        readHunk(diff, diff.open ?? this.#openFile(diff), { end, tail });
         diff.at = Math.max(diff.at, end);
-      } else if (line.startsWith("diff --git ") || startsNames(lines, at)) {
+      } else if (lines[at]!.startsWith("diff --git ") || startsNames(lines, at)) {
         if (this.#isDoubled && repairs.length === 0) repair(repairs, at, "doubled-lines");
         readHeader(diff);
-      } else {
-        refuseForeign(line, at, diff.open?.file.after);
-        if (rows[at]! >= start || line.startsWith("--- ")) checkGlued(diff, at);
-        if (rows[at]! >= start && isChanged(line)) refuseStray(lines, at);
-        diff.at++;
-      }
+      } else passLine(diff, rows[at]! >= start);
     }
     closeFile(diff);
     return diff.files.length > 0 ? diff.files : refuse(0, "no-hunk");
   }
 
   /** Opens the file of hunks that have no header. */
-  #openFile(diff: Diff): void {
+  #openFile(diff: Diff): FileInProgress {
     const { at } = diff;
     const path = this.#known;
     if (path === null) return refuse(at, "no-file-header", quote(diff.lines[at]!));
     mend(diff, at, "missing-file-header", path);
     const file = { kind: "modify" as const, before: path, after: path, hunks: [] };
-    diff.open = { file, git: false, line: at, tellApart: ordinals() };
+    const open = { file, git: false, line: at, tellApart: ordinals() };
+    diff.open = open;
+    return open;
   }
 }
 
+/** Passes over a line that is in no header and no hunk; `isInBlock`: it is not one of the head. */
+function passLine(diff: Diff, isInBlock: boolean): void {
+  const { at, lines } = diff;
+  const line = lines[at]!;
+  refuseForeign(line, at, diff.open?.file.after);
+  if (isInBlock || line.startsWith("--- ")) checkGlued(diff, at);
+  if (isInBlock && isChanged(line)) refuseStray(lines, at);
+  diff.at++;
+}
+
 function refuseStray(lines: readonly string[], at: number): never {
-  return refuse(at, "stray-line", quote(lines[at]!));
+  const row = Math.min(at, lines.length - 1);
+  return refuse(row, "stray-line", quote(lines[row]!));
 }
 
 /** Follows the text behind a diff, in which a changed line may be one of the diff that was lost. */
@@ -331,20 +338,28 @@ class TextBehind {
     this.#hasProse = this.#hasFence = this.#hasEnd = isFenced;
   }
 
+  /** A fence here opens something else. */
+  get #opensOther(): boolean {
+    return this.#isApart && this.#above !== null && !this.#hasFence;
+  }
+
   /** Takes the next line. `isSure`: the counts fit; `isHollow`: the last hunk changes nothing yet. Null where it is not meant. */
   take(line: string, isSure: boolean, isHollow: boolean): "item" | "line" | null {
-    const isMeant = isChanged(line) && (isHollow || !this.#isOver);
-    const isItem = isMeant && !isHollow && isListed(line, this.#above ?? "x", this.#hasProse, isSure);
+    const isItem = !isHollow && isListed(line, this.#above ?? "x", this.#hasProse, isSure);
+    const stray = isChanged(line) && (isHollow || !this.#isOver) ? (isItem ? "item" : "line") : null;
+    this.#isApart ||= isSure || line.trim() === "";
+    this.#follow(line);
+    return stray;
+  }
+
+  #follow(line: string): void {
     // Behind one space it may be context.
     const isFence = openFence(line) !== null && !/^ (?! )/.test(line);
-    this.#isApart ||= isSure || line.trim() === "";
-    const isSecond = isFence && this.#isApart && this.#above !== null && !this.#hasFence;
-    const isProse = !isFence && this.#hasEnd && !/^[ +-]/.test(line);
-    this.#isOver ||= line === "-- " || isSecond || isProse;
-    this.#hasEnd ||= isFence && this.#hasFence;
-    this.#hasFence ||= isFence;
-    this.#hasProse ||= !isFence && line.trim() !== "" && line[0] !== " ";
+    this.#isOver ||= line === "-- " || (isFence ? this.#opensOther : this.#hasEnd && !/^[ +-]/.test(line));
+    if (isFence) {
+      this.#hasEnd ||= this.#hasFence;
+      this.#hasFence = true;
+    } else this.#hasProse ||= line.trim() !== "" && line[0] !== " ";
     this.#above = line;
-    return isMeant ? (isItem ? "item" : "line") : null;
   }
 }

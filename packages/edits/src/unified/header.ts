@@ -95,11 +95,11 @@ function takeName(diff: Diff): NameLine {
 function describeFile(diff: Diff, at: number, header: Header): FileInProgress["file"] {
   const { fields, git, named } = header;
   const kind = header.kind ?? kindOf(header);
-  const isMove = kind === "rename" || kind === "copy";
+  const isMove = isMoved(kind);
   const [before, after] = namesOf(header, kind);
   const { oldMode, newMode } = fields;
   const [index, indexMode] = fields.index?.split(" ") ?? [];
-  const mode = kind === "create" || kind === "delete" ? undefined : indexMode;
+  const mode = isWholeFile(kind) ? undefined : indexMode;
   const isMode = !/[^0-7]/.test([oldMode, newMode, indexMode].join(""));
   const fault = findFault(header, kind, isMode);
   if (fault !== null || before === undefined || after === undefined) {
@@ -118,6 +118,15 @@ function describeFile(diff: Diff, at: number, header: Header): FileInProgress["f
   const said: GitFields | undefined = git ? setDefined({}, { index, mode, similarity, dissimilarity }) : undefined;
   const file: FileInProgress["file"] = { kind, before: paths.before, after: paths.after, hunks: [] };
   return setDefined(file, { oldMode, newMode, git: said, oldStamp, newStamp });
+}
+
+function isMoved(kind: FileKind): boolean {
+  return kind === "rename" || kind === "copy";
+}
+
+/** Whether the file is only on one side. */
+function isWholeFile(kind: FileKind): boolean {
+  return kind === "create" || kind === "delete";
 }
 
 /** Sets the fields that have a value: a patch is plain JSON. A loop, because `Object.entries` was a tenth of the reading. */
@@ -142,7 +151,7 @@ function kindOf({ git, named, both }: Header): FileKind {
 
 /** The names before and after; null where there is no file, undefined where the header does not give them. */
 function namesOf({ kind: said, fields, named, both }: Header, kind: FileKind): (string | null | undefined)[] {
-  const isMove = (kind === "rename" || kind === "copy") && said !== undefined;
+  const isMove = isMoved(kind) && said !== undefined;
   // Two names in the `diff` line alone may tell of a rename; only the lines below it can say so.
   const names = named === null && both !== null && dropFolder(both.before) === dropFolder(both.after) ? both : null;
   const [before, after] = isMove
@@ -155,9 +164,7 @@ function namesOf({ kind: said, fields, named, both }: Header, kind: FileKind): (
 function findFault(header: Header, kind: FileKind, isMode: boolean): string | null {
   const { fields, named, both } = header;
   const [old, now] = named ?? [];
-  const isMove = kind === "rename" || kind === "copy";
-  const isWhole = kind === "create" || kind === "delete";
-  if (isWhole && fields.oldMode !== undefined && fields.newMode !== undefined) return TWO_KINDS;
+  if (isWholeFile(kind) && fields.oldMode !== undefined && fields.newMode !== undefined) return TWO_KINDS;
   if (old && now && ((old.name === null) !== (kind === "create") || (now.name === null) !== (kind === "delete")))
     return "only what is not there is /dev/null";
   if (header.kind === null) return TWO_KINDS;
@@ -168,7 +175,7 @@ function findFault(header: Header, kind: FileKind, isMode: boolean): string | nu
     [old?.name, both?.before],
     [now?.name, both?.after],
   ];
-  if (isMove) pairs.push([old?.name, from], [now?.name, to], [both?.before, from], [both?.after, to]);
+  if (isMoved(kind)) pairs.push([old?.name, from], [now?.name, to], [both?.before, from], [both?.after, to]);
   return pairs.some(([a, b]) => a && b && !agree(a, b)) ? "its lines name different files" : null;
 }
 
@@ -184,7 +191,7 @@ export function closeFile(diff: Diff): void {
   const { file, line } = diff.open;
   diff.open = null;
   const { kind, before, after, hunks, oldMode, newMode, git } = file;
-  const isMove = kind === "rename" || kind === "copy";
+  const isMove = isMoved(kind);
   // Of a file that stays, git needs both modes.
   const isModeChange = oldMode !== newMode && (kind !== "modify" || (oldMode !== undefined && newMode !== undefined));
   // A header of git's that says nothing of its own is kept, so that it is written again; where it goes without saying, it is not.
@@ -231,7 +238,7 @@ function isPrefixed(old: string | null, now: string | null): boolean {
 
 /** Whether the change needs more than `---`, `+++` and hunks. */
 export function impliesGitHeader({ kind, oldMode, newMode, hunks }: FilePatch): boolean {
-  return kind === "rename" || kind === "copy" || (oldMode ?? newMode) !== undefined || hunks.length === 0;
+  return isMoved(kind) || (oldMode ?? newMode) !== undefined || hunks.length === 0;
 }
 
 /** Writes the header of a file: git's where a plain one does not suffice, and its names if it has hunks. */
@@ -248,8 +255,8 @@ function formatGitHeader({ kind, git = {}, hunks, ...file }: FilePatch, out: str
   const after = file.after ?? before;
   // Above hunks /dev/null tells the kind, so a mode that is not known is not made up.
   const known = (mode: string | undefined) => mode ?? (hunks.length > 0 ? undefined : "100644");
-  const isMove = kind === "rename" || kind === "copy";
-  const isStay = kind !== "create" && kind !== "delete";
+  const isMove = isMoved(kind);
+  const isStay = !isWholeFile(kind);
   const lines: readonly (readonly [start: string, value: string | number | undefined, end?: string])[] = [
     ["new file mode ", kind === "create" ? known(file.newMode) : undefined],
     ["deleted file mode ", kind === "delete" ? known(file.oldMode) : undefined],

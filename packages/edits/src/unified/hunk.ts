@@ -70,6 +70,8 @@ export function formatHunk({ oldStart, newStart, lines, anchors, ...hunk }: Hunk
   }
 }
 
+type WritableHunk = { -readonly [Name in keyof Hunk]: Hunk[Name] };
+
 /** The lines of a hunk. */
 interface HunkBody {
   readonly lines: readonly string[];
@@ -102,15 +104,19 @@ export function readHunk(diff: Diff, { file, git, tellApart }: FileInProgress, e
   const { oldStart, newStart, section } = header;
   const { lines, unended = [] } = body;
   const id = tellApart(body.hash ?? hunkId(lines));
-  const hunk: { -readonly [Key in keyof Hunk]: Hunk[Key] } = { id, oldStart, newStart, lines };
+  const hunk: WritableHunk = { id, oldStart, newStart, lines };
   if (section !== undefined) hunk.section = section;
-  const last = lastLines(unended.length > 0 ? lines : []);
+  if (unended.length > 0) noteEnds(diff, hunk, unended);
+  file.hunks.push(hunk);
+}
+
+function noteEnds(diff: Diff, hunk: WritableHunk, unended: readonly number[]): void {
+  const last = lastLines(hunk.lines);
   for (const index of unended) {
     if (index === last.old) hunk.oldNoNewline = true;
     if (index === last.new) hunk.newNoNewline = true;
     if (index !== last.old && index !== last.new) mend(diff, diff.at - 1, "misplaced-no-newline");
   }
-  file.hunks.push(hunk);
 }
 
 /** Compares the lines with the counts and the kind of the file; false where they change nothing. */
@@ -141,10 +147,21 @@ function checkCounts(
 
 /** Takes the lines up to where the header's counts end, as git reads them. Null where the lines do not fit them. */
 function takeCounted(diff: Diff, { oldCount, newCount }: HunkHeader, git: boolean): HunkBody | null {
-  const { text, lines, at: from, offset: start } = diff;
+  if (oldCount === null || newCount === null) return null;
+  const { lines, at: from, offset: start } = diff;
+  const found = findCounted(diff, oldCount, newCount, git);
+  if (found === null) return null;
+  const { end, offset, isPlain } = found;
+  const isNoted = isNoNewline(lines[end]);
+  if (!isPlain || isNoted) return takeLines(diff, isNoted ? end + 1 : end, false);
+  diff.at = end;
+  diff.offset = offset;
+  return { lines: lines.slice(from, end), hash: diff.hash(start, offset - 1) };
+}
+
+/** Where the counts end; `isPlain`: each line has its mark. */
+function findCounted({ text, lines, at: from, offset: start, asGit }: Diff, old: number, added: number, git: boolean) {
   let offset = start;
-  let old = oldCount ?? -1;
-  let added = newCount ?? -1;
   let isPlain = true;
   let end = from;
   for (; old > 0 || added > 0; end++) {
@@ -157,18 +174,13 @@ function takeCounted(diff: Diff, { oldCount, newCount }: HunkHeader, git: boolea
     } else if (mark === PLUS) added--;
     else if (mark === MINUS) {
       // Too large a count would swallow the next file's header; one that git wrote begins with `diff`.
-      if (!diff.asGit && !git && startsFile(lines, end)) return null;
+      if (!asGit && !git && startsFile(lines, end)) return null;
       old--;
     } else if (end > from && isNoNewline(lines[end])) isPlain = false;
     else return null;
     offset += lines[end]!.length + 1;
   }
-  if (old < 0 || added < 0) return null;
-  const isNoted = isNoNewline(lines[end]);
-  if (!isPlain || isNoted) return takeLines(diff, isNoted ? end + 1 : end, false);
-  diff.at = end;
-  diff.offset = offset;
-  return { lines: lines.slice(from, end), hash: diff.hash(start, offset - 1) };
+  return old < 0 || added < 0 ? null : { end, offset, isPlain };
 }
 
 /** Takes the lines before this one, and adds missing marks. */
@@ -211,9 +223,10 @@ export function takeDoubled(
     // be changed there. A new file has no other side.
     const isOther = kept[last.old]?.slice(1) === kept[last.new]?.slice(1) && last.old !== last.new;
     const isKnown = isCreated ? tail === "torn" : (unended.length > 1 || isOther) && tail !== "feed";
-    if (!isKnown) unended.pop();
-    if (!isKnown && isCreated)
-      mend(diff, end - 1, "missing-final-newline", "whether the new file has one is not known");
+    if (!isKnown) {
+      unended.pop();
+      if (isCreated) mend(diff, end - 1, "missing-final-newline", "whether the new file has one is not known");
+    }
   }
   if (!diff.repairs.some(({ kind }) => kind === "doubled-lines")) mend(diff, from, "doubled-lines");
   while (diff.at < end) take(diff);
