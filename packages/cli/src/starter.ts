@@ -156,7 +156,7 @@ export function program(name: string, carrier: Carrier): string {
   const value = name.replace(/(?<=\d)\.(?=\d)|[-.](.)/g, (_, first?: string) => first?.toUpperCase() ?? "_");
   const handlers = [
     carrier !== "websocket" &&
-      `  async *prompt({ prompt }) {
+      `  async *prompt({ prompt }): AsyncGenerator<PromptMessage> {
     yield { type: "text", text: prompt };
     yield { type: "done", text: prompt };
   },`,
@@ -181,7 +181,7 @@ await session.close();`,
   ].filter(Boolean);
   return `import { connect } from "@parlance/client";
 import { serve } from "@parlance/server";
-import { ${value} } from "./protocols/${name}.js";
+import { ${value}${carrier === "websocket" ? "" : ", type PromptMessage"} } from "./protocols/${name}.js";
 
 const app = serve(${value}, {
 ${handlers.join("\n")}
