@@ -65,24 +65,24 @@ export function applyFile(
   if (!file) return { ok: true, text, hunks: [] };
   if (file.whole) return replaceWhole(file, text);
   const { hunks, kind } = file;
-  const index = file.git?.index;
-  // Nearly every index line is of other texts: then it is not taken apart.
-  const [from = "", to = ""] = index?.includes(EMPTY.slice(0, 7)) ? index.split("..") : [];
-  const empty = isEmptyBlob(from);
-  if (hunks.length === 0 && !empty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
-  if ((kind === "create" || empty) && text !== "") {
+  const { wasEmpty, isEmptied } = readIndex(file);
+  if (hunks.length === 0 && !wasEmpty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
+  if ((kind === "create" || wasEmpty) && text !== "") {
     const made = apply(hunks, "");
     return refuse(made.ok && made.text === text ? "already-applied" : "stale");
   }
   const result = apply(hunks, text);
-  return (kind === "delete" || isEmptyBlob(to)) && result.ok && result.text !== "" ? refuse("stale") : result;
+  return (kind === "delete" || isEmptied) && result.ok && result.text !== "" ? refuse("stale") : result;
 }
 
+/** Git's object name of the empty text. */
 const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
-/** Whether this is git's object name of the empty text, with at least 7 digits. */
-function isEmptyBlob(name: string): boolean {
-  return name.length > 6 && EMPTY.startsWith(name);
+/** Whether git's `index` line names the empty text, by at least 7 digits, before or after the change. */
+function readIndex({ git }: FilePatch): { wasEmpty: boolean; isEmptied: boolean } {
+  const [wasEmpty = false, isEmptied = false] =
+    git?.index?.split("..").map((name) => name.length > 6 && EMPTY.startsWith(name)) ?? [];
+  return { wasEmpty, isEmptied };
 }
 
 /** The new side is the whole file. An existing text gives it line endings and byte order mark. */

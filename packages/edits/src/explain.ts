@@ -188,7 +188,7 @@ function accountOne(sides: Sides, wanted: string, place: number, row: number, li
   const { section } = hunk;
   const own = old.map((_, i) => place + i);
   const at = `${wanted} is at line ${row + 1}, but`;
-  if (section !== undefined && readAddress(sides, readTarget(lines.join("\n"), [hunk]))?.contradicted(place, own))
+  if (section !== undefined && readAddress(sides, readTarget(lines.join("\n"), [hunk])).contradicted(place, own))
     return [
       row,
       `${at} not below ${quote(section)}, which the @@ line names.`,

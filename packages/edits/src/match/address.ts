@@ -22,9 +22,11 @@ export function hasAddress(hunk: Hunk): boolean {
   return isAnchored(hunk) || hunk.section !== undefined;
 }
 
-/** The address of a hunk; null if it has only numbers for its place. Anchors and the end of the file are looked for in the blocks of the text. */
-export function readAddress({ hunk, leading }: Sides, target: Target): Address | null {
-  if (!hasAddress(hunk)) return null;
+const ANYWHERE: Address = { inside: () => true, contradicted: () => false };
+
+/** The address of a hunk: anywhere if it has only numbers. Anchors and the end of the file are looked for in the blocks of the text. */
+export function readAddress({ hunk, leading }: Sides, target: Target): Address {
+  if (!hasAddress(hunk)) return ANYWHERE;
   const { section, anchors = [], atEnd } = hunk;
   const { lines, effort } = target;
   target.outline ??= readOutline(lines, effort);

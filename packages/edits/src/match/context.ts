@@ -15,17 +15,17 @@ export interface Alignment {
 }
 
 /** A context line may differ or be missing if this many other non-blank lines match. */
-const HOLDS = 3;
+const MIN_HELD = 3;
 /** One line of so many that are not blank; one in any case. */
-const EACH = 4;
+const MIN_LINES_OF_ONE_SLIP = 4;
 /** Characters of a deleted line that stands only once, so that two lines hold. */
-const LONG = 12;
+const MIN_TELLING_LENGTH = 12;
 /** How many more blank lines one side may have than the other. */
-const BLANKS = 3;
+const MAX_BLANKS = 3;
 /** The least part of a line that its next version must share. */
-const ALIKE = 1 / 4;
+const MIN_LIKENESS = 1 / 4;
 /** The most starting points tried; a hunk whose rarest line is more common is refused as ambiguous. */
-const STARTS = 400;
+const MAX_STARTS = 400;
 
 /**
  * Every place of a hunk whose context is not quite the text's, also those that cannot be written: they compete. All deleted
@@ -42,7 +42,7 @@ export function alignContext(sides: Sides, target: Target, allowsSlips: boolean)
     for (const row of index.places.get(keys[anchor]!)!) {
       starts++;
       effort.left -= keys.length;
-      if (starts > STARTS || effort.left < 0) return null;
+      if (starts > MAX_STARTS || effort.left < 0) return null;
       const walk = walkFrom(anchor, row, keys, sides, target, allowsSlips);
       if (walk) found.set(walk.rows.join(), { ...walk, verdict: judge(walk, keys, sides, index) });
     }
@@ -103,7 +103,7 @@ function walkFrom(
     other: new Set(),
     blanks: [],
     left: [],
-    slips: Math.max(1, Math.floor(keys.filter((key) => key !== "").length / EACH)),
+    slips: Math.max(1, Math.floor(keys.filter((key) => key !== "").length / MIN_LINES_OF_ONE_SLIP)),
     isForeign: false,
     isUnclear: false,
   };
@@ -131,15 +131,20 @@ function walkFrom(
         walk.left.push(i - step / 2);
         at += step;
       } else if (!sides.deleted[i] && allowsSlips) {
-        if (!hasSlip(sides.old[i]!, target.lines[at]!, target)) walk.isForeign = true;
-        walk.rows[i] = at;
-        walk.other.add(i);
+        noteOther(walk, i, at, sides, target);
         i += step;
         at += step;
       } else return null;
     }
   }
   return walk;
+}
+
+/** Notes that a context line differs from the text's line, which has another word or is wholly another. */
+function noteOther(walk: Walk, i: number, at: number, sides: Sides, target: Target): void {
+  if (!hasSlip(sides.old[i]!, target.lines[at]!, target)) walk.isForeign = true;
+  walk.rows[i] = at;
+  walk.other.add(i);
 }
 
 /** Notes a blank line that only one side has. */
@@ -159,7 +164,7 @@ function passBlank(
   if (there === undefined && !deleted[i] && isEdge) return "outside";
   const isInHunk = isEdge || (key === "" && !deleted[i]);
   if (!isInHunk && !(there === "" && next !== undefined)) return "none";
-  if (blanks.push(isInHunk ? i : i - step / 2) > BLANKS) return "too many";
+  if (blanks.push(isInHunk ? i : i - step / 2) > MAX_BLANKS) return "too many";
   return isInHunk ? "in the hunk" : "in the text";
 }
 
@@ -188,10 +193,10 @@ function isHeld({ rows, other, left, anchor }: Walk, keys: readonly string[], si
   const isTelling =
     left.length + other.size === 1 &&
     sides.deleted[anchor]! &&
-    keys[anchor]!.length >= LONG &&
+    keys[anchor]!.length >= MIN_TELLING_LENGTH &&
     index.places.get(keys[anchor]!)!.length === 1;
   if (left.length === 0) return holds >= (isTelling ? 1 : 1 + other.size);
-  return holds >= (isTelling ? 2 : HOLDS * left.length + other.size);
+  return holds >= (isTelling ? 2 : MIN_HELD * left.length + other.size);
 }
 
 /** A line that is deleted and written again elsewhere, with one of these between: then what was moved past what cannot be known. */
@@ -290,7 +295,7 @@ function isVersion(old: string, now: string, insert: readonly string[], others: 
   const like = likeness(old, now);
   const word = firstWord(now);
   return (
-    like > ALIKE &&
+    like > MIN_LIKENESS &&
     insert.every((line) => likeness(old, line) <= like) &&
     others.every((line) => firstWord(line) !== word && likeness(line, now) < like)
   );

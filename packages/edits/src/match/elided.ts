@@ -17,6 +17,7 @@ interface Piece {
  * lines must be in the block that the pieces are in. Null if a hunk has no dots, or if the text has such a line itself.
  */
 export function fillDots(sides: Sides, target: Target): Candidate | Conflict | null {
+  if (sides.hint !== null) return null;
   const { places } = indexBy(looseLine, target);
   const dots = sides.hunk.lines.filter(
     (line) => isElision(line.slice(1)) && !places.get(looseLine(line.slice(1)))?.length,
@@ -52,7 +53,7 @@ function place(sides: Sides, row: number, rung: Rung, target: Target): Candidate
   const rows = inARow(row, sides.old);
   const address = readAddress(sides, target);
   const match = readMatch(sides, row, rung, target);
-  if (match === null || (address && (!address.inside(row, rows) || address.contradicted(row, rows))))
+  if (match === null || !address.inside(row, rows) || address.contradicted(row, rows))
     return conflict(sides, match ? "not-found" : "ambiguous", "elided", [row]);
   return { sides, found: [{ ...match, style: { ...match.style, repairs: [...match.style.repairs, "elided"] } }] };
 }

@@ -4,8 +4,8 @@ import type { Verdict } from "./context.js";
 export interface Indenting {
   /** New lines are not written unchanged. */
   readonly changed: boolean;
-  /** Null for an indentation that no pair explains. `at` counts the old lines before the new one, whose text is `body`. */
-  readonly write: (own: string, at: number, body: string) => string | null;
+  /** Null for an indentation that no pair explains. */
+  readonly write: (own: string) => string | null;
   /** Did the patch write spaces for tabs? */
   readonly spaced: boolean;
 }
@@ -155,23 +155,7 @@ function changeTabs(pairs: readonly IndentPair[]): Indenting | null {
     if (pairs.every(({ patch, text }) => expand(patch) === text && !text.includes("\t")))
       return { changed: true, write: expand, spaced: false };
   }
-  for (const width of WIDTHS) {
-    const expand = (own: string) => own.replaceAll("\t", " ".repeat(width));
-    if (pairs.every(({ patch, text }) => expand(patch) === expand(text)))
-      return { changed: true, write: (own, at) => nearestAlike(pairs, own, at), spaced: true };
-  }
   return null;
-}
-
-/** What the line that is replaced, else the nearest old line with this indentation, has in the text; null where there is none, or two that differ. */
-function nearestAlike(pairs: readonly IndentPair[], own: string, at: number): string | null {
-  const alike = pairs.filter(({ patch }) => patch === own);
-  const replaced = alike.find((pair) => pair.at === at && pair.deleted);
-  if (replaced) return replaced.text;
-  const distance = (pair: IndentPair) => (pair.at < at ? at - 1 - pair.at : pair.at - at);
-  const least = Math.min(...alike.map(distance));
-  const texts = new Set(alike.filter((pair) => distance(pair) === least).map(({ text }) => text));
-  return texts.size === 1 ? [...texts][0]! : null;
 }
 
 /** Whether old lines of one depth, and new ones of another, have levels that may be of another width than those of the text. */

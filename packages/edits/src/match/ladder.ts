@@ -1,7 +1,7 @@
 import type { Hunk } from "../patch.js";
 import { type ApplyOptions, type ApplyResult, type Conflict, type Rung, rungs } from "../result.js";
 import { type Sides, takeApart } from "../sides.js";
-import { type Address, readAddress } from "./address.js";
+import { type Address, hasAddress, readAddress } from "./address.js";
 import { alignContext } from "./context.js";
 import { fillDots } from "./elided.js";
 import { rewrite } from "./rewrite.js";
@@ -21,7 +21,7 @@ import { exactStyle, learnStyle, pairUp } from "./style.js";
 import { lastUpTo, readTarget, type Target } from "./target.js";
 
 /** The most places of one hunk that are kept; a hunk with more is placed by its number or not at all. */
-const MOST = 200;
+const MAX_PLACES = 200;
 
 /** Finds for every hunk the first rung with a place, and writes them all; or returns the conflicts. */
 export function climb(
@@ -49,59 +49,57 @@ function findBare(sides: Sides, { text, starts, lines }: Target): Candidate | Co
 interface Search {
   readonly sides: Sides;
   readonly target: Target;
-  readonly address: Address | null;
+  readonly address: Address;
   /** Where the hunk would fit without its address. */
   elsewhere: readonly number[];
 }
 
-/** Tries each rung; each also checks whether the new text already stands there. */
+/** Tries each rung; each also checks whether the new text is there already. */
 function findPlaces(sides: Sides, target: Target, loosest: Rung): Candidate | Conflict {
-  const applied = sides.hint === null ? null : findApplied(sides, [0], target);
+  const applied = findApplied(sides, [0], target);
   if (applied !== null) return conflict(sides, "already-applied", "exact", [applied]);
   const search: Search = { sides, target, address: readAddress(sides, target), elsewhere: [] };
   const isAllowed = (rung: Rung) => rungs.indexOf(rung) <= rungs.indexOf(loosest);
-  let last: Rung = "exact";
-  /** Whether a looser rung may succeed. */
+  const steps = STEPS.filter(([rung]) => isAllowed(rung));
+  /** Whether a looser rung may find more than this one. */
   let isSought = false;
-  for (const step of STEPS) {
-    if (!isAllowed(step[0])) break;
-    last = step[0];
+  for (const step of steps) {
     const found = findOnStep(search, step);
-    if (found !== "nothing" && found !== "none here") return found;
+    if (typeof found !== "string") return found;
     isSought ||= found === "none here" || !(isNowhere(sides.old, target) && isNowhere(sides.new, target));
     if (!isSought) break;
   }
-  const filled = sides.hint === null && isAllowed("elided") ? fillDots(sides, target) : null;
+  const filled = isAllowed("elided") ? fillDots(sides, target) : null;
   if (filled) return filled;
-  if (isAllowed("context")) {
-    last = loosest === "context" ? loosest : "misspelt";
-    const found = findByContext(search, last);
-    if (found) return found;
-  }
-  return conflict(sides, "not-found", last, search.elsewhere);
+  const last = isAllowed("misspelt") ? "misspelt" : isAllowed("context") ? "context" : steps.at(isSought ? -1 : 0)![0];
+  const found = isAllowed("context") ? findByContext(search, last) : null;
+  return found ?? conflict(sides, "not-found", last, search.elsewhere);
 }
 
-/** The places of a rung; "nothing" where neither side is in the text, "none here" where a looser rung may say more. */
+/** The places of a rung; "nothing" where neither side is in the text, "none here" where a looser rung may find more. */
 function findOnStep(search: Search, [rung, text, patch]: Step): Candidate | Conflict | "nothing" | "none here" {
   const { sides, target, address } = search;
   const all = findRows(sides.old, text, patch, target);
-  // Where the old lines are there and the new ones are not longer, nothing is asked of these.
-  const isLonger = sides.new.length > sides.old.length || (sides.hunk.anchors?.length ?? 0) > 0;
-  const made = sides.inserts && (all?.length === 0 || isLonger) ? findRows(sides.new, text, patch, target) : [];
+  const made = all && looksForNew(sides, all) ? findRows(sides.new, text, patch, target) : [];
   if (all === null || made === null) return conflict(sides, "ambiguous", rung, []);
   if (all.length + made.length === 0) return "nothing";
-  const places = address ? all.filter((row) => address.inside(row, inARow(row, sides.old))) : all;
-  const applied = address ? made.filter((row) => address.inside(row, inARow(row, sides.new))) : made;
-  if (search.elsewhere.length === 0 && !(address && places.length)) search.elsewhere = all;
+  const places = all.filter((row) => address.inside(row, inARow(row, sides.old)));
+  const applied = made.filter((row) => address.inside(row, inARow(row, sides.new)));
+  if (search.elsewhere.length === 0 && !(hasAddress(sides.hunk) && places.length > 0)) search.elsewhere = all;
   const fresh = places.filter((at) => !isInside(at, sides, applied));
   if (fresh.length === 0) return applied.length > 0 ? conflict(sides, "already-applied", rung, applied) : "none here";
-  // Without a number nothing says that the place where the new lines stand already is not the one.
+  // Without a number nothing says that the place where the new lines are already is not the one.
   if (sides.hint === null && fresh.length < places.length) return conflict(sides, "ambiguous", rung, places);
   return chooseFresh(search, fresh, rung);
 }
 
+/** Whether the new lines tell something: where the old ones are there, shorter new ones do not. */
+function looksForNew({ hunk, inserts, old, new: now }: Sides, places: readonly number[]): boolean {
+  return inserts && (places.length === 0 || now.length > old.length || (hunk.anchors?.length ?? 0) > 0);
+}
+
 function chooseFresh({ sides, target, address }: Search, fresh: readonly number[], rung: Rung) {
-  const agreed = address ? fresh.filter((row) => !address.contradicted(row, inARow(row, sides.old))) : fresh;
+  const agreed = fresh.filter((row) => !address.contradicted(row, inARow(row, sides.old)));
   // If number and section point to different places, neither is certain.
   if (agreed.length === 0 || (fresh.includes(sides.hint!) && !agreed.includes(sides.hint!)))
     return conflict(sides, "ambiguous", rung, fresh);
@@ -122,7 +120,7 @@ function findByContext({ sides, target, address }: Search, rung: Rung): Candidat
   const places = alignments.flatMap(({ rows, other, verdict }): { row: number; match: Match | null }[] => {
     const first = rows.findIndex((at) => at >= 0);
     const row = Math.max(rows[first]! - first, 0);
-    if (address && (!address.inside(row, rows) || address.contradicted(row, rows))) return [];
+    if (!address.inside(row, rows) || address.contradicted(row, rows)) return [];
     const known = rows.map((at, i) => (other.has(i) ? -1 : at));
     const style = verdict === "yes" ? learnStyle(pairUp(sides, known, target), sides.changes, target) : null;
     return [{ row, match: style && { row, rows, rung: other.size > 0 ? "misspelt" : "context", style } }];
@@ -140,10 +138,10 @@ function findByContext({ sides, target, address }: Search, rung: Rung): Candidat
 
 /** Of a great many places those around the one that the hunk's number names. */
 function keepNear(rows: readonly number[], { hint }: Sides, { effort }: Target): readonly number[] {
-  if (rows.length <= MOST) return rows;
-  effort.left -= 20 * MOST;
-  const near = Math.max(0, lastUpTo(rows, hint ?? 0) - (MOST >> 1));
-  return rows.slice(near, near + MOST);
+  if (rows.length <= MAX_PLACES) return rows;
+  effort.left -= 20 * MAX_PLACES;
+  const near = Math.max(0, lastUpTo(rows, hint ?? 0) - (MAX_PLACES >> 1));
+  return rows.slice(near, near + MAX_PLACES);
 }
 
 /** The old lines at this place are part of the new ones: the hunk has been applied here. A longer old side proves it has not. */

@@ -1,7 +1,7 @@
 import { withoutReturn } from "../lines.js";
 import type { Hunk } from "../patch.js";
 import { type AppliedHunk, type ApplyResult, type Conflict, type Rung, rungs } from "../result.js";
-import type { Sides } from "../sides.js";
+import type { Change, Sides } from "../sides.js";
 import { type Splice, spliceText } from "../splice.js";
 import { isBesideGap } from "./context.js";
 import { conflict, type Match, type Placed } from "./search.js";
@@ -52,41 +52,62 @@ export function rewrite(placings: readonly (Placed | Conflict)[], target: Target
 }
 
 /** Null where a new line has no style. */
-function writeHunk(sides: Sides, { row, rows, rung, style }: Match, target: Target): Splice[] | null {
-  const { text, lines, starts } = target;
+function writeHunk(sides: Sides, match: Match, target: Target): Splice[] | null {
+  const { starts } = target;
   const splices: Splice[] = [];
-  // A diff with line numbers says how its lines end. Any other text was typed.
-  const isVerbatim = rung === "exact" && sides.hint !== null;
-  const endOf = (offset: number) => (isVerbatim ? "\n" : endingAt(text, offset));
-  for (const { from, to, insert } of sides.changes) {
-    const deleted = rows.slice(from, to).filter((each) => each >= 0);
-    let before = from - 1;
-    while (rows[before] === -1) before--;
-    let behind = to;
-    while (rows[behind] === -1) behind++;
-    // The text's blank lines stay before new ones that end with one, and behind those that begin with one.
-    const isBehindGap = isBesideGap({ from, to, insert }, rows) && insert.at(-1)!.trim() === "";
-    const isAbove = before >= 0 && !isBehindGap;
-    const first = deleted[0] ?? (isAbove ? rows[before]! + 1 : (rows[behind] ?? row));
-    const start = starts[first]!;
-    const end = starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!;
-    if (start === end && insert.length === 0) continue;
-    let next = rung === "exact" ? to : from;
-    const written: string[] = [];
-    for (const [i, line] of insert.entries()) {
-      // A deleted line that is added again keeps the text's bytes: one of the next hundred, so that the time stays linear.
-      const again = sides.old.slice(next, Math.min(to, next + 100)).indexOf(line);
-      const kept = again < 0 ? -1 : rows[next + again]!;
-      if (kept >= 0) next += again + 1;
-      // Where the style cannot be known, its white space may be what was to change.
-      const styled = style.write(line, from);
-      if (styled === null) return null;
-      const body = kept < 0 ? (isVerbatim ? styled : withoutReturn(styled)) : withoutReturn(lines[kept]!);
-      written.push(body, endOf(starts[kept < 0 ? (deleted[i] ?? first) : kept]!));
-    }
-    splices.push({ from: start, to: end, insert: joinLines(written, endOf(start), start, end, sides, target) });
+  for (const change of sides.changes) {
+    const deleted = match.rows.slice(change.from, change.to).filter((each) => each >= 0);
+    const first = deleted[0] ?? findInsertion(change, match);
+    const [from, to] = [starts[first]!, starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!];
+    if (from === to && change.insert.length === 0) continue;
+    const written = writeLines(change, sides, match, target, (i) => deleted[i] ?? first);
+    if (written === null) return null;
+    const feed = isVerbatim(sides, match) ? "\n" : endingAt(target.text, from);
+    splices.push({ from, to, insert: joinLines(written, feed, from, to, sides, target) });
   }
   return splices;
+}
+
+/** A diff with line numbers says how its lines end. Any other text was typed. */
+function isVerbatim({ hint }: Sides, { rung }: Match): boolean {
+  return rung === "exact" && hint !== null;
+}
+
+/** The row before which lines are inserted that replace none. */
+function findInsertion(change: Change, { row, rows }: Match): number {
+  let before = change.from - 1;
+  while (rows[before] === -1) before--;
+  let behind = change.to;
+  while (rows[behind] === -1) behind++;
+  // The text's blank lines stay before new ones that end with one, and behind those that begin with one.
+  const isBehindGap = isBesideGap(change, rows) && change.insert.at(-1)!.trim() === "";
+  return before >= 0 && !isBehindGap ? rows[before]! + 1 : (rows[behind] ?? row);
+}
+
+/** The inserted lines and their ends in turn, as the row's that each is beside; null where one has no style. */
+function writeLines(
+  { from, to, insert }: Change,
+  sides: Sides,
+  match: Match,
+  { text, lines, starts }: Target,
+  rowBeside: (i: number) => number,
+): string[] | null {
+  const { rows, rung, style } = match;
+  const isAsTyped = isVerbatim(sides, match);
+  let next = rung === "exact" ? to : from;
+  const written: string[] = [];
+  for (const [i, line] of insert.entries()) {
+    // A deleted line that is added again keeps the text's bytes: one of the next hundred, so that the time stays linear.
+    const again = sides.old.slice(next, Math.min(to, next + 100)).indexOf(line);
+    const kept = again < 0 ? -1 : rows[next + again]!;
+    if (kept >= 0) next += again + 1;
+    // Where the style cannot be known, its white space may be what was to change.
+    const styled = style.write(line);
+    if (styled === null) return null;
+    const body = isAsTyped && kept < 0 ? styled : withoutReturn(kept < 0 ? styled : lines[kept]!);
+    written.push(body, isAsTyped ? "\n" : endingAt(text, starts[kept < 0 ? rowBeside(i) : kept]!));
+  }
+  return written;
 }
 
 /** Lines and their ends as bytes, with a line feed at the end of the text only where it belongs. */
@@ -109,9 +130,9 @@ function findOverlaps(all: readonly Placed[], writings: readonly Writing[], end:
   const deletions = new Map<number, number>();
   for (const { sides, match } of all)
     for (const [i, row] of match.rows.entries())
-      if (sides.deleted[i]) deletions.set(row, (deletions.get(row) ?? 0) + 1);
+      if (sides.deleted[i] && row >= 0) deletions.set(row, (deletions.get(row) ?? 0) + 1);
   const isDeletedByAnother = ({ sides, match }: Placed) =>
-    match.rows.some((row, i) => row >= 0 && (deletions.get(row) ?? 0) > (sides.deleted[i] ? 1 : 0));
+    match.rows.some((row, i) => deletions.get(row)! > Number(sides.deleted[i]));
   const overlapping = new Set(all.filter(isDeletedByAnother));
   writings.forEach(({ from, insert, placed }, i) => {
     const last = writings[i - 1];

@@ -80,7 +80,7 @@ export function namedRows({ hint, hunk }: Sides, drifts: readonly number[]): { o
  * the old lines stand elsewhere says nothing then. Null where that is not so, or where the new lines are too few to tell.
  */
 export function findApplied(sides: Sides, drifts: readonly number[], target: Target): number | null {
-  if (!isTelling(sides)) return null;
+  if (sides.hint === null || !isTelling(sides)) return null;
   const named = namedRows(sides, drifts);
   const row = named.new.find((each) => stands(sides.new, each, target));
   return row === undefined || named.old.some((each) => stands(sides.old, each, target)) ? null : row;

@@ -6,9 +6,9 @@ const WORD = /(?<![\p{L}\p{N}_$])[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu;
 /** The words that an identifier is made of. */
 const PART = /\p{Lu}?[\p{Ll}\p{M}]+|\p{Lu}+(?!\p{Ll})|\p{Lo}+/gu;
 /** Letters of the shortest word with a slip: too many shorter ones are one letter apart. */
-const SHORTEST = 4;
+const MIN_LETTERS = 4;
 /** Characters of a line: a longer one is generated, not typed. */
-const LONGEST = 1_000;
+const MAX_LENGTH = 1_000;
 
 /**
  * Whether a line of a patch is the text's line with one slip of letters in a word: one too many, too few, another, or two
@@ -16,7 +16,7 @@ const LONGEST = 1_000;
  */
 export function hasSlip(patch: string, text: string, target: Target): boolean {
   const [own, there] = [looseLine(patch), looseLine(text)];
-  if (Math.max(own.length, there.length) > LONGEST || Math.abs(own.length - there.length) > 1) return false;
+  if (Math.max(own.length, there.length) > MAX_LENGTH || Math.abs(own.length - there.length) > 1) return false;
   const { head, tail } = commonEnds(own, there);
   const word = wordAt(own, head);
   const right = wordAt(there, head);
@@ -24,7 +24,7 @@ export function hasSlip(patch: string, text: string, target: Target): boolean {
   if (own.length - tail > word.end || isQuoted(own.slice(0, head))) return false;
   const [wrong, other] = [partAt(word, head), partAt(right, head)];
   if (!wrong || !other || wrong.start !== other.start || wrong.rest !== other.rest) return false;
-  if (Math.min(wrong.part.length, other.part.length) < SHORTEST || !isOneSlip(wrong.part, other.part)) return false;
+  if (Math.min(wrong.part.length, other.part.length) < MIN_LETTERS || !isOneSlip(wrong.part, other.part)) return false;
   target.words ??= readWords(target);
   return ![word.text, wrong.part].some((each) => target.words!.has(each.toLowerCase()));
 }

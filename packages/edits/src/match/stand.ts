@@ -4,6 +4,7 @@ import type { ApplyResult, Rung } from "../result.js";
 import { hintOf, takeApart } from "../sides.js";
 import { type Splice, spliceText } from "../splice.js";
 import { hasAddress, readAddress } from "./address.js";
+import { inARow } from "./search.js";
 import { isNear, namedRows } from "./settle.js";
 import { type Effort, lastUpTo, lineStarts, readTarget, startEffort } from "./target.js";
 
@@ -33,11 +34,10 @@ function agrees({ rows }: Standing, hunks: readonly Hunk[], text: string): boole
   if (!hunks.some(hasAddress)) return true;
   const target = readTarget(text, hunks);
   return hunks.every((hunk, i) => {
-    if (!hasAddress(hunk)) return true;
     const sides = takeApart(hunk);
-    const own = sides.old.map((_, line) => rows[i]! + line);
+    const own = inARow(rows[i]!, sides.old);
     const address = readAddress(sides, target);
-    return !address || (address.inside(rows[i]!, own) && !address.contradicted(rows[i]!, own));
+    return address.inside(rows[i]!, own) && !address.contradicted(rows[i]!, own);
   });
 }
 
@@ -229,10 +229,14 @@ function write({ lines, oldNoNewline, newNoNewline }: Hunk, text: string, start:
     if (to < text.length || (insert === "" && !(oldNoNewline && from === to))) return false;
     insert = insert.slice(0, -1);
   }
-  // Behind a last line without a line feed an inserted line would be glued to it.
-  if (insert !== "" && from === text.length && from > 0 && text.charCodeAt(from - 1) !== LINE_FEED) return false;
+  if (insert !== "" && isGlued(text, from)) return false;
   if (to > from || insert !== "") splices.push({ from, to, insert });
   return true;
+}
+
+/** Whether a line inserted here would be glued to a last line without a line feed. */
+function isGlued(text: string, at: number): boolean {
+  return at === text.length && at > 0 && text.charCodeAt(at - 1) !== LINE_FEED;
 }
 
 function isContext(line: string | undefined): boolean {

@@ -7,11 +7,8 @@ import { looseLine, plainTabs, plainTypography, type Target } from "./target.js"
 /** The style of a hunk's new lines at a place, learned from its old lines and their matches. */
 export interface LineStyle {
   readonly repairs: readonly Rung[];
-  /**
-   * The body of an inserted line in the style of the place; null if nothing shows that style. `at` counts the old
-   * lines before the change that the line is part of.
-   */
-  readonly write: (line: string, at: number) => string | null;
+  /** The body of an inserted line in the style of the place; null if nothing shows that style. */
+  readonly write: (line: string) => string | null;
 }
 
 /** An old line, the text's line that it matched, whether it is deleted, and its index. */
@@ -52,13 +49,13 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
   if (isEscaped) repairs.add("escapes");
   if (typography.isUsed) repairs.add("typography");
   if (spacing.isUsed) repairs.add("indentation");
-  const write = (line: string, at: number): string | null => {
+  const write = (line: string): string | null => {
     const body = isPadded ? withoutReturn(line).trimEnd() : withoutReturn(line);
     if (body.trim() === "") return spacing.isChanged || isPadded ? "" : body;
     const tabbed = withTabs(body);
     if (isEscaped && tabbed.includes("\\t")) return null;
     const typed = typography.write(tabbed);
-    return typed === null ? null : spacing.write(typed, at);
+    return typed === null ? null : spacing.write(typed);
   };
   return { repairs: [...repairs], write };
 }
@@ -143,10 +140,10 @@ function learnSpacing(
   if (indenting === null || isOther) return null;
   const { changed: isChanged, spaced } = indenting;
   const isDoubtful = inner.length > 0 || spaced || (isChanged && /\S *\t/.test(target.text));
-  const write = (line: string, at: number): string | null => {
+  const write = (line: string): string | null => {
     if (isDoubtful && /\S(?: {2,}|\t)\S/.test(line)) return null;
     const bare = line.trimStart();
-    const indentation = indenting.write(head(line), at, bare);
+    const indentation = indenting.write(head(line));
     return indentation === null ? null : indentation + bare;
   };
   return { isUsed: inner.length > 0 || indents.some(({ patch, text }) => patch !== text), isChanged, write };

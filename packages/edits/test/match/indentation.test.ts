@@ -105,19 +105,10 @@ describe("old lines that were dedented", () => {
 describe("a text with tabs and spaces", () => {
   const text = "f:\n\tone\n        two\n\tthree\n";
 
-  test("gives a new line the indentation of its neighbour", () => {
+  test("is refused where spaces are for both, and no rule has them", () => {
     const search = "        one\n        two\n";
-    expect(block(search, "        one\n        two\n        new\n", text)).toBe(
-      text.replace("two\n", "two\n        new\n"),
-    );
-    expect(block(search, "        new\n        one\n        two\n", text)).toBe(text.replace("\tone", "\tnew\n\tone"));
-    expect(block(search, "        one\n        2\n", text)).toBe(text.replace("two", "2"));
-  });
-
-  test("is refused where the neighbours differ, or none has the new line's indentation", () => {
-    const search = "        one\n        two\n";
-    expect(block(search, "        one\n        new\n        two\n", text)).toBe("ambiguous");
-    expect(block(search, "        one\n        two\n            new\n", text)).toBe("ambiguous");
+    expect(block(search, "        one\n        two\n        new\n", text)).toBe("ambiguous");
+    expect(block(search, "        one\n        2\n", text)).toBe("ambiguous");
   });
 
   test("keeps new lines that have the text's tabs although the old ones have spaces", () => {

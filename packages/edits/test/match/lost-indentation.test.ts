@@ -192,10 +192,3 @@ test("a space behind tabs, as in a comment, stays behind them", () => {
   expect(add("     * b")).toBe("\t/**\n\t * a\n\t * b\n\t */\n");
   expect(add("      b")).toBe("ambiguous");
 });
-
-test("a text that mixes tabs and spaces leaves a doubt about columns inside of new lines", () => {
-  const text = "\tone\n        two\n";
-  const add = (line: string) => replace(text, "        one\n        two", `        one\n        two\n        ${line}`);
-  expect(add("three = 3")).toBe(`${text}        three = 3\n`);
-  expect(add("three  = 3")).toBe("ambiguous");
-});
