@@ -1,7 +1,6 @@
+import { endingAt, hasReturns, lineStarts, withoutReturn } from "./lines.js";
 import { climb } from "./match/ladder.js";
-import { endingAt, evenEndings, hasReturns } from "./match/rewrite.js";
 import { stand } from "./match/stand.js";
-import { lineStarts } from "./match/target.js";
 import { needOptions, needPatch, needText } from "./need.js";
 import { type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
 import {
@@ -50,6 +49,18 @@ function applyHunks(hunks: readonly Hunk[], text: string, options: ApplyOptions)
   const body = mark ? text.slice(1) : text;
   const result = stand(even, body, repairs, false) ?? climb(even, body, repairs, options);
   return mark && result.ok ? { ...result, text: `\ufeff${result.text}` } : result;
+}
+
+/** Converts hunks to the text's line endings if both use one kind and they differ; else returns the same hunks. */
+export function evenEndings(hunks: readonly Hunk[], text: string): readonly Hunk[] {
+  const returns = text.includes("\r");
+  const differ = ({ lines, oldNoNewline, newNoNewline }: Hunk) =>
+    !oldNoNewline && !newNoNewline && lines.every((line) => line.endsWith("\r") !== returns);
+  // Lines inserted by number alone show nothing of the text: carriage returns in them are meant.
+  const bare = hunks.every(({ lines }) => lines.every((line) => line[0] === "+"));
+  if (!hunks.every(differ) || (returns ? !hasReturns(text) : bare)) return hunks;
+  const change = returns ? (line: string) => `${line}\r` : withoutReturn;
+  return hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(change) }));
 }
 
 /** Decides the cases of the file alone; `apply` handles the hunks. */

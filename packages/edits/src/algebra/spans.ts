@@ -1,6 +1,6 @@
 import { identifyHunks } from "../hunk.js";
+import { commonEnds } from "../lines.js";
 import type { Hunk } from "../patch.js";
-import { commonEnds } from "../same-ends.js";
 import { takeApart } from "../sides.js";
 
 /** A replacement of lines `oldStart` to `oldEnd` of a text, counted from 0, end excluded. */

@@ -2,10 +2,10 @@ import { applyPatch } from "../apply.js";
 import { createPatch } from "../diff/create.js";
 import { diffLines } from "../diff/diff.js";
 import { readSource } from "../diff/source.js";
+import { spliceText } from "../lines.js";
 import { needText } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import type { AppliedHunk, ApplyOptions, Conflict } from "../result.js";
-import { spliceText } from "../splice.js";
 import type { Position, TextEdit } from "./protocol.js";
 
 export type TextEdits =

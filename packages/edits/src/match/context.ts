@@ -1,4 +1,4 @@
-import { commonEnds } from "../same-ends.js";
+import { commonEnds } from "../lines.js";
 import type { Change, Sides } from "../sides.js";
 import { hasSlip } from "./slip.js";
 import { indexBy, type LineIndex, looseLine, type Target } from "./target.js";

@@ -1,7 +1,6 @@
-import { withoutReturn } from "../lines.js";
+import { endingAt, withoutReturn } from "../lines.js";
 import type { Conflict, ConflictReason, Rung } from "../result.js";
 import type { Sides } from "../sides.js";
-import { endingAt } from "./rewrite.js";
 import { exactStyle, type LineStyle, learnStyle, pairUp } from "./style.js";
 import {
   asIs,

@@ -1,4 +1,4 @@
-import { commonEnds } from "../same-ends.js";
+import { commonEnds } from "../lines.js";
 import type { Target } from "./target.js";
 import { looseLine } from "./target.js";
 

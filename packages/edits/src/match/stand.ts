@@ -1,12 +1,12 @@
 import { countLines } from "../hunk.js";
+import { lineStarts, type Splice, spliceText } from "../lines.js";
 import type { Hunk } from "../patch.js";
 import type { ApplyResult, Rung } from "../result.js";
 import { hintOf, takeApart } from "../sides.js";
-import { type Splice, spliceText } from "../splice.js";
 import { hasAddress, readAddress } from "./address.js";
 import { inARow } from "./search.js";
 import { isNear, namedRows } from "./settle.js";
-import { type Effort, lastUpTo, lineStarts, readTarget, startEffort } from "./target.js";
+import { type Effort, lastUpTo, readTarget, startEffort } from "./target.js";
 
 /**
  * The result where all hunks stand byte for byte and say nothing of their places that is against them; else null. The first time

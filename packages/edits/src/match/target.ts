@@ -1,4 +1,4 @@
-import { splitLines } from "../lines.js";
+import { lineStarts, splitLines } from "../lines.js";
 import type { Hunk } from "../patch.js";
 
 /** Where the lines of a text stand that name its parts. */
@@ -50,14 +50,6 @@ export function readTarget(text: string, hunks: readonly Hunk[]): Target {
   const effort = startEffort(lines.length);
   const starts = lineStarts(text);
   return { text, lines, starts, newlineAtEnd, hunks, indexes: new Map(), effort, belows: new Map() };
-}
-
-/** Offset at which each line starts, and one more: the text's length. */
-export function lineStarts(text: string): number[] {
-  const starts = [0];
-  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-  if (starts.at(-1) !== text.length) starts.push(text.length);
-  return starts;
 }
 
 /** Looks up the lines of all hunks in one pass over the text. */

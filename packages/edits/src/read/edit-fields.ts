@@ -1,4 +1,4 @@
-import { commonEnds } from "../same-ends.js";
+import { commonEnds } from "../lines.js";
 import { closesFence, type Fence, indentOf, openInner, unindent } from "./fence.js";
 
 export type FieldName = "file" | "action" | "line_start" | "line_end" | "old_content" | "new_content" | "reason";

@@ -1,11 +1,10 @@
 import { createPatch } from "../diff/create.js";
-import { splitLines } from "../lines.js";
+import { spliceText, splitLines } from "../lines.js";
 import { findEvery, findParts, type Part, withEndsOf } from "../match/search.js";
 import { needOptions } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
-import { spliceText } from "../splice.js";
 import { asText, changeOf, create, gather, modify, modifyBy, newText, takeOffGutter } from "./change.js";
 import { closesFence } from "./fence.js";
 import type { Format } from "./format.js";

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { createPatch } from "../../src/diff/create.js";
+import { spliceText } from "../../src/lines.js";
 import { climb } from "../../src/match/ladder.js";
 import { standMoved } from "../../src/match/stand.js";
 import type { Hunk } from "../../src/patch.js";
-import { spliceText } from "../../src/splice.js";
 import { type Random, random } from "../random.js";
 
 const rounds = process.env.PARLANCE_LONG ? 300_000 : 6_000;

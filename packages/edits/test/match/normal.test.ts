@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
+import { evenEndings } from "../../src/apply.js";
+import { endingAt, hasReturns, lineStarts, spliceText } from "../../src/lines.js";
 import { readOutline } from "../../src/match/outline.js";
-import { endingAt, evenEndings, hasReturns } from "../../src/match/rewrite.js";
-import { lastUpTo, lineStarts, looseLine, plainTabs, plainTypography, startEffort } from "../../src/match/target.js";
+import { lastUpTo, looseLine, plainTabs, plainTypography, startEffort } from "../../src/match/target.js";
 import { hintOf, takeApart } from "../../src/sides.js";
-import { spliceText } from "../../src/splice.js";
 
 test.each([
   ["'", "\u2018\u2019\u201a\u201b"],

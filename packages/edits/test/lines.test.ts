@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { commonEnds } from "../src/same-ends.js";
+import { commonEnds } from "../src/lines.js";
 
 test.each<[a: string, b: string, head: number, tail: number]>([
   ["", "", 0, 0],
