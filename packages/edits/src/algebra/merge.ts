@@ -1,4 +1,4 @@
-import { type Change, diffLines } from "../diff/diff.js";
+import { diffLines, type LineChange } from "../diff/diff.js";
 import { readSource, type Source } from "../diff/source.js";
 import { needText } from "../need.js";
 import { meet } from "./spans.js";
@@ -68,7 +68,7 @@ function run({ text, starts }: Source, from: number, to: number): string {
   return text.slice(starts[from], starts[to]);
 }
 
-function growth(changes: readonly Change[]): number {
+function growth(changes: readonly LineChange[]): number {
   let lines = 0;
   for (const { oldStart, oldEnd, newStart, newEnd } of changes) lines += newEnd - newStart - (oldEnd - oldStart);
   return lines;

@@ -1,7 +1,7 @@
 import { hunkIds } from "../hunk.js";
 import { needOptions, needText } from "../need.js";
 import type { Hunk, Patch } from "../patch.js";
-import { type Change, type DiffOptions, diffLines } from "./diff.js";
+import { type DiffOptions, diffLines, type LineChange } from "./diff.js";
 import { endsInNewline, lineAt, readSource, type Source } from "./source.js";
 
 export interface CreateOptions extends DiffOptions {
@@ -59,7 +59,7 @@ function createHunks(before: Source, after: Source, options: CreateOptions): Hun
 function createHunk(
   before: Source,
   after: Source,
-  changes: readonly Change[],
+  changes: readonly LineChange[],
   context: number,
   nextId: (text: string) => string,
 ): Hunk {

@@ -5,7 +5,7 @@ import { slideChanges } from "./slide.js";
 import { commonEnds, isSameRun, type Source } from "./source.js";
 
 /** Lines `oldStart` to `oldEnd` of the old text (counted from 0, end excluded) became `newStart` to `newEnd` of the new. */
-export interface Change {
+export interface LineChange {
   readonly oldStart: number;
   readonly oldEnd: number;
   readonly newStart: number;
@@ -30,7 +30,7 @@ export interface LineDiffOptions extends DiffOptions {
  * ends and lines of only one side are left out, the rest is compared, and each run moves to where it reads well.
  * Time is linear in the lines and grows with the cost; any cost gives correct changes.
  */
-export function diffLines(a: Source, b: Source, options: LineDiffOptions = {}): Change[] {
+export function diffLines(a: Source, b: Source, options: LineDiffOptions = {}): LineChange[] {
   const { start, end } = commonEnds(a, b);
   const aEnd = a.length - end;
   const bEnd = b.length - end;
@@ -101,8 +101,8 @@ function isTrue(a: Source, b: Source, removed: Uint8Array, added: Uint8Array): b
   return true;
 }
 
-function collect(removed: Uint8Array, added: Uint8Array, oldLength: number, newLength: number): Change[] {
-  const changes: Change[] = [];
+function collect(removed: Uint8Array, added: Uint8Array, oldLength: number, newLength: number): LineChange[] {
+  const changes: LineChange[] = [];
   let i = 0;
   let j = 0;
   while (i < oldLength || j < newLength) {

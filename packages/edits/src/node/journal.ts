@@ -166,17 +166,26 @@ function parseJournal(text: string): Journal | null {
   } catch {
     return null;
   }
-  if (!isRecord(value) || value.version !== 1 || typeof value.id !== "string" || !/^[0-9a-f]{12}$/.test(value.id))
-    return null;
-  const { owner, files, directories } = value;
-  if (!isOwner(owner) || !Array.isArray(files) || !Array.isArray(directories)) return null;
-  const paths = [...files.map((file) => (isRecord(file) ? file.path : null)), ...directories];
-  if (!paths.every((path) => typeof path === "string" && checkName(path, "posix").ok)) return null;
-  const hashes: unknown[] = files.flatMap(({ before, after }) => [before, after]);
-  if (!hashes.every((hash) => hash === null || (typeof hash === "string" && /^sha256:[0-9a-f]{64}$/.test(hash))))
-    return null;
-  if (!files.every(({ before, mode }) => (before === null ? mode === null : Number.isSafeInteger(mode)))) return null;
-  return value as unknown as Journal;
+  if (!isRecord(value)) return null;
+  const { version, id, owner, files, directories } = value;
+  const isKnown = version === 1 && matches(id, /^[0-9a-f]{12}$/) && isOwner(owner);
+  if (!isKnown || !Array.isArray(files) || !Array.isArray(directories)) return null;
+  return files.every(isFile) && directories.every(isPath) ? (value as unknown as Journal) : null;
+}
+
+function isFile(file: unknown): boolean {
+  if (!isRecord(file) || !isPath(file.path)) return false;
+  const isHash = (hash: unknown) => hash === null || matches(hash, /^sha256:[0-9a-f]{64}$/);
+  const hasMode = file.before === null ? file.mode === null : Number.isSafeInteger(file.mode);
+  return isHash(file.before) && isHash(file.after) && hasMode;
+}
+
+function isPath(path: unknown): boolean {
+  return typeof path === "string" && checkName(path, "posix").ok;
+}
+
+function matches(value: unknown, pattern: RegExp): boolean {
+  return typeof value === "string" && pattern.test(value);
 }
 
 /** Removes journal drafts that this user's processes left behind; what looks like one without a record stays. */

@@ -4,7 +4,7 @@ import { explainConflict } from "../explain.js";
 import type { FileKind, FilePatch } from "../patch.js";
 import type { AppliedHunk, ApplyOptions, ApplyResult, LineRange } from "../result.js";
 import type { FileState, Plan } from "./changes.js";
-import { FileRefusal, Refused } from "./conflict.js";
+import { FileRefusal, type PlanReason, Refused } from "./conflict.js";
 import { contentHash, decodeText, encodeText } from "./files.js";
 import { checkName, foldName, type NameRules, quote, sameOnSome } from "./names.js";
 import { readRegular, refuseCollision, type Tree, walk } from "./root.js";
@@ -146,18 +146,17 @@ function refuseModes(file: FilePatch): void {
 
 /** Refuses a file patch that cannot mean a file of that path, if several in this patch could be meant. */
 function refuseSource({ displaced, placed, taken }: Episode, kind: FileKind, path: string): void {
-  const shown = quote(path);
   if (kind === "modify" && displaced.has(path))
-    throw new Refused(
+    throw refused(
       path,
       "exists",
-      `${shown} is changed between a file put there and its removal; which is meant is not certain.`,
+      "is changed between a file put there and its removal; which is meant is not certain.",
     );
   if (displaced.has(path)) return;
   if (kind === "rename" && taken.has(path))
-    throw new Refused(path, "missing", `${shown} has been moved or deleted by this patch already.`);
+    throw refused(path, "missing", "has been moved or deleted by this patch already.");
   if (kind === "delete" && placed.has(path))
-    throw new Refused(path, "exists", `The patch deletes ${shown}, which it has made itself.`);
+    throw new Refused(path, "exists", `The patch deletes ${quote(path)}, which it has made itself.`);
 }
 
 /** Copies are of the file at the patch's start, as in `git apply`; every other change continues from the present text. */
@@ -167,17 +166,9 @@ async function lookSource(stage: Stage, episode: Episode, file: FilePatch, path:
   const start = kind === "copy" && held === undefined ? await readState(stage, path) : held;
   const source = start ?? (await look(stage, path));
   if (source === null && !file.whole)
-    throw new Refused(
-      file.after ?? path,
-      "missing",
-      `${quote(path)} does not exist, so it cannot be changed by a ${kind}.`,
-    );
+    throw refused(path, "missing", `does not exist, so it cannot be changed by a ${kind}.`, file.after ?? path);
   if (kind === "delete" && git?.index?.startsWith(EMPTY_BLOB) && source?.text !== "")
-    throw new Refused(
-      path,
-      "stale",
-      `${quote(path)} is to be deleted as an empty file, and is not empty. Read it again.`,
-    );
+    throw refused(path, "stale", "is to be deleted as an empty file, and is not empty. Read it again.");
   return source;
 }
 
@@ -197,8 +188,13 @@ async function refuseTarget(
     episode.displaced.set(path, { state: there, moves: stage.moves.length });
   else if (file.whole && !episode.placed.has(path)) return;
   else if (file.kind === "create" && there.text === text)
-    throw new Refused(path, "already-applied", `${quote(path)} is there already, with the very text it should get.`);
-  else throw new Refused(path, "exists", `${quote(path)} exists already, so a ${file.kind} would overwrite it.`);
+    throw refused(path, "already-applied", "is there already, with the very text it should get.");
+  else throw refused(path, "exists", `exists already, so a ${file.kind} would overwrite it.`);
+}
+
+/** A conflict whose message begins with the path. `about` is the path that the conflict names. */
+function refused(path: string, reason: PlanReason, what: string, about = path): Refused {
+  return new Refused(about, reason, `${quote(path)} ${what}`);
 }
 
 /** The present state of a file in the stage; null if it does not exist. */
@@ -232,11 +228,7 @@ function newState(file: FilePatch, source: FileState | null, text: string): File
   const path = file.after!;
   const bytes = encodeText(text);
   if (bytes === null)
-    throw new Refused(
-      path,
-      "not-utf8",
-      `The new text of ${quote(path)} has half of a surrogate pair, which UTF-8 cannot say.`,
-    );
+    throw refused(path, "not-utf8", "gets a text with half of a surrogate pair, which UTF-8 cannot encode.");
   return { text, hash: contentHash(bytes), ...modeOf(file, source) };
 }
 

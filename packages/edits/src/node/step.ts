@@ -16,7 +16,7 @@ import {
 } from "./root.js";
 
 /** A planned file with the data needed to write it. */
-export interface Step {
+export interface FileWrite {
   readonly file: PlannedFile;
   readonly index: number;
   readonly name: string;
@@ -24,7 +24,7 @@ export interface Step {
 }
 
 /** The missing directories of a new file, outer ones first; refuses a name that collides with an existing one. */
-export async function listMissing(tree: Tree, { file }: Step): Promise<string[]> {
+export async function listMissing(tree: Tree, { file }: FileWrite): Promise<string[]> {
   const parts = file.path.split("/");
   const { directory, missing } = await walk(tree, parts);
   if (!file.after || file.before) return [];
@@ -35,7 +35,7 @@ export async function listMissing(tree: Tree, { file }: Step): Promise<string[]>
 }
 
 /** Checks that the file matches the plan. @throws `FileRefusal` */
-export async function refuseStale(tree: Tree, { file, name }: Step): Promise<void> {
+export async function refuseStale(tree: Tree, { file, name }: FileWrite): Promise<void> {
   const { path, before } = file;
   const { directory, missing } = await walk(tree, path.split("/"));
   const content = missing === null ? await readRegular(tree.files, directory, name, READ_LIMIT) : null;
@@ -47,7 +47,7 @@ export async function refuseStale(tree: Tree, { file, name }: Step): Promise<voi
 }
 
 /** Writes the new files beside the old ones and backs up the old ones. No existing path changes. */
-export async function prepare(tree: Tree, journal: Journal, steps: readonly Step[]): Promise<(number | null)[]> {
+export async function prepare(tree: Tree, journal: Journal, steps: readonly FileWrite[]): Promise<(number | null)[]> {
   const { files } = tree;
   for (const path of journal.directories) {
     const parts = path.split("/");
@@ -70,7 +70,12 @@ export async function prepare(tree: Tree, journal: Journal, steps: readonly Step
 }
 
 /** Moves the new files into place. A reader sees each old file or its new one, and nothing between. */
-export async function swap(tree: Tree, journal: Journal, steps: readonly Step[], touched: Set<string>): Promise<void> {
+export async function swap(
+  tree: Tree,
+  journal: Journal,
+  steps: readonly FileWrite[],
+  touched: Set<string>,
+): Promise<void> {
   const { files } = tree;
   for (const step of steps) {
     const { file, index, name, bytes } = step;

@@ -9,7 +9,7 @@ import { end } from "./owner.js";
 import { type Changes, type ChangesReading, readPlan, readWritten } from "./plan-shape.js";
 import { finish, recoverIn, rollBack } from "./recover.js";
 import { type Directory, type RootOptions, type Tree, withRoot, withTree } from "./root.js";
-import { listMissing, prepare, refuseStale, type Step, swap } from "./step.js";
+import { type FileWrite, listMissing, prepare, refuseStale, swap } from "./step.js";
 
 export type WriteResult = Written | NotWritten;
 
@@ -84,7 +84,7 @@ function refuse(...conflicts: readonly PlanConflict[]): NotWritten {
   return { ok: false, conflicts };
 }
 
-async function writeSteps(changes: Changes, steps: readonly Step[], tree: Tree): Promise<WriteResult> {
+async function writeSteps(changes: Changes, steps: readonly FileWrite[], tree: Tree): Promise<WriteResult> {
   const { root, files } = tree;
   const stale: PlanConflict[] = [];
   const directories = new Set<string>();
