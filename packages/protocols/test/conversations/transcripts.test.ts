@@ -114,7 +114,9 @@ function server(contract: AnyContract) {
     },
   ]);
   const handlers = Object.fromEntries([...operations, ...channels]);
-  return { app: serve(contract as Any, handlers, { allowAnonymous: true, heartbeat: 0, onError: false }), now };
+  // A transcript's answers come after the stream that asked.
+  const options = { allowAnonymous: true, heartbeat: 0, onError: false, keepsAsks: true } as const;
+  return { app: serve(contract as Any, handlers, options), now };
 }
 
 /** What a handler sends and reads. The runtime itself answers what no contract knows, and what may not be asked yet. */
