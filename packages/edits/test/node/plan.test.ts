@@ -379,7 +379,7 @@ describe("every conflict is listed, and nothing is written", () => {
     ["no patch at all", "malformed", JSON.parse("{}")],
     ["a root that is not there", "missing", change("a"), { root: "/nowhere/at/all" }],
   ];
-  test.each(cases)("%s: %s", async (_what, reason, patches, options) => {
+  test.each(cases)("%s: %s", async (what, reason, patches, options) => {
     const root = makeWorkspace({ a: "a\n", b: "a\n", "dir/a": "a\n", big: "a\n".repeat(6), binary });
     symlinkSync("a", join(root, "link"));
     symlinkSync("dir", join(root, "linkdir"));
@@ -389,6 +389,7 @@ describe("every conflict is listed, and nothing is written", () => {
       ...options,
     });
     expect(plan.conflicts.map((conflict) => conflict.reason)).toEqual([reason]);
+    expect(plan.conflicts[0]!.path === null).toBe(/^(?:no patch at all|a root that is not there)$/.test(what));
     expectTold(plan.conflicts);
     expect(await applyPlan(plan, { root })).toEqual({ ok: false, conflicts: plan.conflicts });
     expect(snapshot(root)).toEqual(old);
