@@ -99,6 +99,8 @@ class UnifiedBlock implements EditBlock {
   /** A blank line is held in the header: one may be behind every line. */
   #blank = false;
   #isDoubled = false;
+  /** The header has lines that change something without a hunk. */
+  #hasChange = false;
   readonly #behind: TextBehind;
 
   constructor({ line, before, fence, previousFormat }: Head, known: string | null, strip: number | undefined) {
@@ -167,7 +169,9 @@ class UnifiedBlock implements EditBlock {
     if (this.#isHunkHeader(line)) return this.#startHunk(line);
     if (HEADER_LINE.test(line)) return this.#startHeader(line);
     if (line.trim() === "" && this.#hunks.length === 0 && !this.#blank) {
-      this.#blank = this.#isDoubled = true;
+      this.#blank = true;
+      // A header that is a change on its own ends at a blank line, unless one is behind each of its lines.
+      this.#isDoubled ||= this.#row === 2 || !this.#hasChange;
       return "maybe";
     }
     if (this.#fence === null || closesFence(line, this.#fence, 0)) return "past";
@@ -177,6 +181,7 @@ class UnifiedBlock implements EditBlock {
   #startHeader(line: string): Taken {
     this.#body = null;
     this.#blank = false;
+    this.#hasChange ||= /^(?:(?:rename|copy) to|(?:new|deleted) file mode|new mode) /.test(line);
     if (line.startsWith("diff --git ")) {
       this.#git = true;
       this.path = parseGitNames(line.slice(11).trimEnd())?.after.replace(/^b\//, "") ?? this.path;

@@ -116,6 +116,25 @@ test("a diff that strict reading takes is read the same by every reader", () => 
   }
 });
 
+test("a change without hunks before that of another file is read the same by every reader", () => {
+  const created = createPatch("", "new 1\n", { oldPath: null, newPath: "c.js" }).files[0]!;
+  const kinds = [
+    { kind: "rename", before: "a.js", after: "b.js", hunks: [] },
+    { kind: "copy", before: "a.js", after: "b.js", hunks: [] },
+    { kind: "modify", before: "a.js", after: "a.js", hunks: [], oldMode: "100644", newMode: "100755" },
+    { kind: "delete", before: "a.js", after: null, hunks: [], oldMode: "100644" },
+    { kind: "create", before: null, after: "a.js", hunks: [], newMode: "100644" },
+  ] as const;
+  for (const file of kinds) {
+    const patch: Patch = { files: [file, created] };
+    const text = formatPatch(patch);
+    for (const each of [text, `Here:\n\n${text}\nDone.\n`, `\`\`\`diff\n${text}\`\`\`\n`])
+      expect([read(parsePatch, each), read(parseEdits, each), stream([each])], each).toEqual(
+        Array(3).fill(changesOf([patch])),
+      );
+  }
+});
+
 /** Parts of answers, of every format, with prose and examples between. */
 const PARTS = [
   "Here is the change:\n\n",
