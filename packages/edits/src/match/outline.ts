@@ -1,8 +1,8 @@
 import { type Effort, lastUpTo, looseLine, type Outline } from "./target.js";
 
-const TAB = 8;
+const TAB_WIDTH = 8;
 /** A section of a unified diff may be cut off: from this length on a line that begins with it is meant. */
-const CUT = 40;
+const MIN_CUT_LENGTH = 40;
 
 export function readOutline(lines: readonly string[], effort: Effort): Outline {
   const indents = lines.map(measure);
@@ -19,7 +19,7 @@ export function readOutline(lines: readonly string[], effort: Effort): Outline {
     const found: number[] = [];
     for (let i = lastUpTo(sorted, sought) + 1; sorted[i]?.startsWith(sought); i++) {
       const key = sorted[i]!;
-      if (sought.length >= CUT || !/\w$/.test(sought) || !/\w/.test(key[sought.length]!))
+      if (sought.length >= MIN_CUT_LENGTH || !/\w$/.test(sought) || !/\w/.test(key[sought.length]!))
         for (const row of rows.get(key)!) found.push(row);
     }
     effort.left -= found.length;
@@ -55,7 +55,7 @@ function measure(line: string): number {
   for (let i = 0; i < line.length; i++) {
     const code = line.charCodeAt(i);
     if (code === 32) columns++;
-    else if (code === 9) columns += TAB - (columns % TAB);
+    else if (code === 9) columns += TAB_WIDTH - (columns % TAB_WIDTH);
     else return code === 13 && i === line.length - 1 ? -1 : columns;
   }
   return -1;
@@ -71,9 +71,8 @@ export interface Block {
   readonly end: number;
 }
 
-/** Lines at the indentation of a block's first line that go on with the block. */
-const GOES_ON =
-  /^(?:[)\]}{,:]|\*\/|end[;.,)]*\s*$|(?:else|elif|elsif|except|catch|finally|rescue|ensure|then)\b|#(?:if|else|elif|endif|define|undef))/;
+/** A line at the indentation of a block's first line goes on with it if it begins with a bracket or the like, or is one of a preprocessor. */
+const GOES_ON = /^(?:[)\]}{,:]|\*\/|#\w)/;
 /** A line that starts a section of a configuration file. */
 const BRACKETS = /^\[.*\]\s*$/;
 

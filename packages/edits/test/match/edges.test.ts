@@ -220,9 +220,9 @@ describe("the block of an anchor", () => {
     ["has the headings below its own", "# A\n## B\nx\n# C\nx\n", on("# A", "-x\n+y"), "# A\n## B\ny\n# C\nx\n"],
     ["ends with the next section in brackets", "[a]\nx\n[b]\nx\n", on("[a]", "-x\n+y"), "[a]\ny\n[b]\nx\n"],
     [
-      "goes on behind else",
+      "ends with else, which is an anchor itself",
       "if a:\n  x\nelse:\n  y\nif b:\n  y\n",
-      on("if a:", "-  y\n+  z"),
+      on("else:", "-  y\n+  z"),
       "if a:\n  x\nelse:\n  z\nif b:\n  y\n",
     ],
   ])("%s", expectRow);

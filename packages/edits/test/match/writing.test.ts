@@ -85,7 +85,7 @@ describe("the block that a line opens ends", () => {
     ["before a line as far out", "f:\n  a\n  b\ng:", 0, 3],
     ["before one further out", "f:\n  g:\n    a\nh:", 1, 3],
     ["behind what goes on with it", "f {\n  a\n}\ng", 0, 3],
-    ["behind else", "if a:\n  b\nelse:\n  c\nd", 0, 4],
+    ["before else", "if a:\n  b\nelse:\n  c\nd", 0, 2],
     ["at the end of the text", "f:\n  a\n\n", 0, 4],
     ["where one that opens nothing has its own", "f:\n  a\n  b\ng", 1, 3],
     ["behind the brace that closes it", "f {\na {\n}\n}\ng", 0, 4],
