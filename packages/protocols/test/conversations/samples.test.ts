@@ -140,6 +140,8 @@ for (const contract of contracts) {
       if (servers.includes(name))
         it(`${title} is read from the channel`, async () => {
           stage.says = await messageOf(contract, name, servers, "server", json);
+          // A tag's constants are no part of the message in memory.
+          if (contract.tag.in === "shape") expect(stage.says).not.toHaveProperty("status");
           const session = (await (await opened())[channel[0]]!(input, first)) as Channel;
           for await (const message of session) {
             if (message.type !== name) continue;
