@@ -1,6 +1,8 @@
+/*! Contains noble-hashes - MIT License (c) 2022 Paul Miller (paulmillr.com) */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { misuse } from "@parlance/wire";
 import { invoke } from "./callback.js";
-import { digest } from "./digest.js";
 import type { ServeOptions } from "./options.js";
 
 // Who owns what. Owners, sessions and conversations are named by digests here and nowhere else, because their names appear in errors, in
@@ -12,6 +14,14 @@ export const ANYBODY = "anybody";
 const SHARED = "shared";
 /** Principals whose digests are remembered. */
 const MAX_REMEMBERED = 1000;
+
+/**
+ * Names a secret or a principal: the first 128 bits of the SHA-256 of a text, in hexadecimal. The one of `crypto.subtle` is asynchronous, and that of
+ * Node is not in every runtime.
+ */
+export function digest(text: string): string {
+  return bytesToHex(sha256(utf8ToBytes(text)).subarray(0, 16));
+}
 
 /** Names the owner of what a principal holds. Throws `TypeError` for a principal without an identity. */
 export type OwnerOf = (principal: unknown) => string;

@@ -1,10 +1,18 @@
+import { createHash } from "node:crypto";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
 import { describe, expect, it, vi } from "vitest";
-import { conversationName, ownerIn, ownersOf, sessionName } from "../src/identity.js";
+import { conversationName, digest, ownerIn, ownersOf, sessionName } from "../src/identity.js";
 
 const authenticate = () => true;
 const ownerOf = ownersOf({ authenticate });
+
+describe("a digest", () => {
+  it("is the beginning of the SHA-256 of a text in UTF-8", () => {
+    for (const text of ["", "ann", "aé€😀", "\ud800", "x".repeat(1_000_001)])
+      expect(digest(text)).toBe(createHash("sha256").update(text).digest("hex").slice(0, 32));
+  });
+});
 
 describe("an owner", () => {
   it.each<[string, unknown, unknown]>([

@@ -2,12 +2,9 @@ import { type ChannelOffer, formatResumable, formatTicket, isKey, newKey, parseC
 import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
-import { digest } from "../digest.js";
 import type { Answer } from "../http/answer.js";
-
-import { conversationName } from "../identity.js";
+import { conversationName, digest } from "../identity.js";
 import type { Limits } from "../limits.js";
-
 import type { Accepted, ChannelDelivery } from "../ports.js";
 import { CallPort } from "./call-port.js";
 import {
