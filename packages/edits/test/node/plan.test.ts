@@ -323,6 +323,7 @@ test("a whole file replaces what is there, and makes what is not", async () => {
 describe("every conflict is listed, and nothing is written", () => {
   const binary = Uint8Array.of(0x61, 0xff, 0x0a);
   const change = (path: string) => createPatch("a\n", "b\n", { path });
+  const made = { kind: "create", before: null, after: "s", hunks: [] } as const;
   const cases: [string, string, Patch | readonly Patch[], Partial<PlanOptions>?][] = [
     ["a file that is not there", "missing", change("nowhere")],
     [
@@ -342,16 +343,8 @@ describe("every conflict is listed, and nothing is written", () => {
     ["bytes that are not UTF-8", "not-utf8", change("binary")],
     ["half a surrogate pair", "not-utf8", createPatch("a\n", "\ud800\n", { path: "a" })],
     ["a file above the limit", "too-large", change("big"), { limit: 10 }],
-    [
-      "a symlink's mode",
-      "mode",
-      { files: [{ kind: "create", before: null, after: "s", newMode: "120000", hunks: [] }] },
-    ],
-    [
-      "a submodule's mode",
-      "mode",
-      { files: [{ kind: "create", before: null, after: "s", newMode: "160000", hunks: [] }] },
-    ],
+    ["a symlink's mode", "mode", { files: [{ ...made, newMode: "120000" }] }],
+    ["a submodule's mode", "mode", { files: [{ ...made, newMode: "160000" }] }],
     ["a name that differs in case", "case-collision", createPatch("", "b\n", { oldPath: null, newPath: "A" })],
     [
       "a directory that differs in case",
