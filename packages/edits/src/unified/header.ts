@@ -29,8 +29,9 @@ const EXTENDED: readonly (readonly [start: string, field: Field, kind?: FileKind
 interface Header {
   readonly git: boolean;
   readonly fields: Partial<Record<Field, string>>;
-  /** The kind that its lines imply; null where they imply two. */
-  kind: FileKind | undefined | null;
+  /** The kind that its lines imply, and whether they imply another as well. */
+  kind: FileKind | undefined;
+  isMixed: boolean;
   /** Names behind `---` and `+++`; null where these lines are missing. */
   named: readonly [old: NameLine, now: NameLine] | null;
   /** The names behind `diff --git`, if they can be told apart. */
@@ -66,7 +67,7 @@ export function readHeader(diff: Diff): void {
 function takeHeader(diff: Diff): Header {
   const { lines } = diff;
   const git = lines[diff.at]!.startsWith("diff --git ");
-  const header: Header = { git, fields: {}, kind: undefined, named: null, both: null };
+  const header: Header = { git, fields: {}, kind: undefined, isMixed: false, named: null, both: null };
   if (git) {
     checkGlued(diff, diff.at);
     header.both = parseGitNames(withoutReturn(take(diff)).slice(11));
@@ -76,8 +77,8 @@ function takeHeader(diff: Diff): Header {
     const entry = EXTENDED.find((each) => line.startsWith(each[0]));
     if (entry === undefined) break;
     const [start, field, kind] = entry;
-    if (header.kind === undefined) header.kind = kind;
-    else if (kind !== undefined && header.kind !== kind) header.kind = null;
+    header.kind ??= kind;
+    header.isMixed ||= kind !== undefined && header.kind !== kind;
     header.fields[field] = withoutReturn(take(diff)).slice(start.length);
   }
   if (startsNames(lines, diff.at)) header.named = [takeName(diff), takeName(diff)];
@@ -167,7 +168,7 @@ function findFault(header: Header, kind: FileKind, isMode: boolean): string | nu
   if (isWholeFile(kind) && fields.oldMode !== undefined && fields.newMode !== undefined) return TWO_KINDS;
   if (old && now && ((old.name === null) !== (kind === "create") || (now.name === null) !== (kind === "delete")))
     return "only what is not there is /dev/null";
-  if (header.kind === null) return TWO_KINDS;
+  if (header.isMixed) return TWO_KINDS;
   if (!isMode) return "a mode is octal digits";
   // Names of one header that cannot be those of one file: git believes one or the other, or refuses.
   const [from, to] = [nameOf(fields.before), nameOf(fields.after)];
