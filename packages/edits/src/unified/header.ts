@@ -197,6 +197,11 @@ export function closeFile(diff: Diff): void {
   const isModeChange = oldMode !== newMode && (kind !== "modify" || (oldMode !== undefined && newMode !== undefined));
   // A header of git's that says nothing of its own is kept, so that it is written again; where it goes without saying, it is not.
   if (git !== undefined && Object.keys(git).length === 0 && impliesGitHeader(file)) delete file.git;
+  // Stamps are behind the names of a file with hunks; without hunks they are not written.
+  if (hunks.length === 0) {
+    delete file.oldStamp;
+    delete file.newStamp;
+  }
   if (hunks.length > 0 || isMove || isModeChange) diff.files.push(file);
   else mend(diff, line, "empty-hunk", quote(after ?? before ?? ""));
 }

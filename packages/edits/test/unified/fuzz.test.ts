@@ -42,8 +42,8 @@ describe("Reading a unified diff", () => {
       expect(JSON.parse(JSON.stringify(reading.patch))).toEqual(reading.patch);
       const hunks = reading.patch.files.flatMap((file) => file.hunks);
       const places = hunks.every((hunk) => hunk.oldStart !== null);
-      // Without counts to go by, or against them, changed lines that look like a file header are taken for one.
-      if (!places && hunks.some(({ lines }) => lines.some((line) => line.startsWith("--- ")))) return;
+      // Without counts to go by, or against them, changed lines that look like a header or a signature are taken for one.
+      if (!places && hunks.some(({ lines }) => lines.some((line) => /^---? /.test(line)))) return;
       const again = parsePatch(formatPatch(reading.patch), { strict: places });
       expect(again.ok ? again.patch : again.errors).toEqual(reading.patch);
     };
