@@ -21,6 +21,7 @@ const packages = [
   "edits",
   "protocols",
   "store-redis",
+  "react",
   "cli",
   "conformance",
   "inspect",

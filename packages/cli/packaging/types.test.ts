@@ -64,7 +64,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "parlance-types-"));
   await writeFile(join(folder, "package.json"), '{ "name": "user", "private": true, "type": "module" }');
-  const tarballs = (await pack(folder)).filter((path) => !/-(cli|codegen|store-redis)-/.test(path));
+  const tarballs = (await pack(folder)).filter((path) => !/-(cli|codegen|react|store-redis)-/.test(path));
   const compilers = versions.map((version) => `typescript-${version}@npm:typescript@${version}`);
   await install(folder, ...tarballs, "@types/node@20.19.43", ...compilers);
   await writeFile(join(folder, "anywhere.ts"), anywhere);

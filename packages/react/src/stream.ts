@@ -1,0 +1,78 @@
+import type { CallOptions, ConnectionEvent, MessageStream } from "@parlance/contract";
+import { useCallback, useEffect, useRef, useState } from "react";
+
+/** `stopped` by `stop` or by another `send`; `failed` with an `error`. */
+export type StreamStatus = "idle" | "streaming" | "done" | "stopped" | "failed";
+
+interface Turn<M> {
+  readonly status: StreamStatus;
+  readonly messages: readonly M[];
+  readonly error: unknown;
+  /** What happens to the connection while it is not open: lost, or about to be joined again. */
+  readonly connection: ConnectionEvent | undefined;
+}
+
+export interface StreamState<I, M> extends Turn<M> {
+  /** Calls the operation, in place of the stream before. Resolves when the stream is over, also when it fails. */
+  readonly send: (input: I) => Promise<void>;
+  readonly stop: () => void;
+}
+
+const IDLE = { status: "idle", messages: [], error: undefined, connection: undefined } as const;
+
+/**
+ * Reads the stream of an operation: one render for each read of the network. Unmounting cancels it.
+ *
+ * @example
+ * ```tsx
+ * const turn = useStream(gateway.send);
+ * return <button onClick={() => turn.send({ content: "hello" })}>{turn.status}</button>;
+ * ```
+ */
+export function useStream<I, M>(call: (input: I, options: CallOptions) => MessageStream<M>): StreamState<I, M> {
+  const [turn, setTurn] = useState<Turn<M>>(IDLE);
+  const latest = useRef(call);
+  useEffect(() => {
+    latest.current = call;
+  });
+  /** The controller of the stream that is shown. */
+  const running = useRef<AbortController | undefined>(undefined);
+
+  const stop = useCallback(() => running.current?.abort(), []);
+  useEffect(
+    () => () => {
+      stop();
+      running.current = undefined;
+    },
+    [stop],
+  );
+
+  const send = useCallback(
+    async (input: I): Promise<void> => {
+      stop();
+      const controller = new AbortController();
+      const { signal } = controller;
+      running.current = controller;
+      // A stream that another one has replaced, or whose component is gone, changes nothing.
+      const update = (change: (turn: Turn<M>) => Partial<Turn<M>>): void => {
+        if (running.current === controller) setTurn((turn) => ({ ...turn, ...change(turn) }));
+      };
+      const onConnection = (event: ConnectionEvent) => update(() => ({ connection: connectionAfter(event) }));
+      setTurn({ ...IDLE, status: "streaming" });
+      try {
+        for await (const batch of latest.current(input, { signal, onConnection }).batches())
+          update(({ messages }) => ({ messages: [...messages, ...batch] }));
+        update(() => ({ status: signal.aborted ? "stopped" : "done" }));
+      } catch (error) {
+        update(() => (signal.aborted ? { status: "stopped" } : { status: "failed", error }));
+      }
+    },
+    [stop],
+  );
+  return { ...turn, send, stop };
+}
+
+/** What to show of a connection after an event: nothing while it is open, or over. */
+export function connectionAfter(event: ConnectionEvent): ConnectionEvent | undefined {
+  return event.type === "lost" || event.type === "rejoining" ? event : undefined;
+}
