@@ -2,6 +2,7 @@ import type { FilePatch, Hunk } from "../src/patch.js";
 import type { Random } from "../test/random.js";
 import {
   isInside,
+  isSameChange,
   type Meant,
   mapLines,
   mistype,
@@ -29,6 +30,8 @@ function section(spoil: (file: FilePatch, dice: Random, meant: Meant) => FilePat
   return (meant, dice) => {
     const spoilt = spoil(meant.file, dice, meant);
     if (spoilt === null) return null;
+    const isOther = (hunk: Hunk, i: number) => !isSameChange(hunk, meant.file.hunks[i]!);
+    if (typeof spoilt !== "string" && spoilt.hunks.some(isOther)) return null;
     const input = typeof spoilt === "string" ? spoilt : write(meant, spoilt);
     return input === write(meant, meant.file) ? null : { text: meant.before, input, expected: meant.after };
   };

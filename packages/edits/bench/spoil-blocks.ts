@@ -2,12 +2,12 @@ import type { FilePatch, Hunk } from "../src/patch.js";
 import type { Random } from "../test/random.js";
 import {
   isInside,
+  isSameChange,
   type Meant,
   mapLines,
   mistype,
   padLines,
   pickContext,
-  rediff,
   replay,
   type Spoil,
   type Spoils,
@@ -21,8 +21,6 @@ export type Write = (path: string, search: string, replace: string) => string;
 
 const sideOf = ({ lines }: Hunk, own: string) =>
   lines.filter((line) => line[0] === " " || line[0] === own).map((line) => line.slice(1));
-
-const countChanges = ({ lines }: Hunk) => lines.filter((line) => /^[-+]./.test(line)).length;
 
 const SMART: readonly (readonly [RegExp, string])[] = [
   [/(^|[\s([{=,])"/gm, "$1\u201c"],
@@ -45,8 +43,7 @@ export function blockSpoils(write: Write, isCall: boolean): Spoils {
       if (!spoilt || sideOf(spoilt, "-").join("\n") === sideOf(meant.file.hunks[0]!, "-").join("\n")) return null;
       // What still stands in the text, if only as a part of lines, says what it says.
       if (meant.before.includes(sideOf(spoilt, "-").join("\n"))) return null;
-      // Without a line the two sides may say another change; then nobody could know the one that was meant.
-      if (countChanges(rediff(spoilt)) !== countChanges(meant.file.hunks[0]!)) return null;
+      if (!isSameChange(spoilt, meant.file.hunks[0]!)) return null;
       return { text: meant.before, input: blockOf(meant, spoilt), expected: meant.after };
     };
   const body = (change: (line: string) => string): Spoil =>

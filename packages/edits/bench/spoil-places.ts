@@ -1,6 +1,6 @@
 import type { FilePatch, Hunk } from "../src/patch.js";
 import type { Random } from "../test/random.js";
-import { isInside, type Meant, replay } from "./spoil.js";
+import { isInside, isSameChange, type Meant, replay } from "./spoil.js";
 
 /** One hunk that was spoilt, the text it is for, and what it should make of it. */
 export interface SpoiltHunk {
@@ -25,6 +25,7 @@ export function addSecondPlace({ before, file }: Meant, dice: Random): SpoiltHun
   );
   const after = replay(before.split("\n"), [whole]);
   const spoilt = { ...whole, lines: whole.lines.filter((_, i) => i !== left) };
+  if (!isSameChange(spoilt, whole)) return null;
   const feed = before.endsWith("\n") ? "" : "\n";
   const [front, end] = [`${twin.join("\n")}\n// between\n`, `${feed}// between\n${twin.join("\n")}\n`];
   if (dice.chance(0.5)) return { hunk: spoilt, text: before + end, expected: after + end };

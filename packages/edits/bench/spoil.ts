@@ -56,6 +56,12 @@ export function rediff(hunk: Hunk): Hunk {
   return { ...hunk, lines: file?.hunks[0]?.lines ?? [] };
 }
 
+/** Whether the sides of a spoilt hunk still show its change. Without a line they can show another one, which nobody could know. */
+export function isSameChange(spoilt: Hunk, hunk: Hunk): boolean {
+  const [left, right] = [spoilt, hunk].map((each) => rediff(each).lines.filter((line) => /^[-+]./.test(line)).length);
+  return left === right;
+}
+
 /** Whole-file rewrites and changes of the final newline are not what the kinds are about. */
 function isUsual({ lines, oldNoNewline, newNoNewline }: Hunk): boolean {
   return lines.length < 120 && !oldNoNewline && !newNoNewline;
