@@ -62,12 +62,10 @@ function prefixed(spoils: Record<string, Spoil>, prefix: string): Record<string,
   return Object.fromEntries(Object.entries(spoils).map(([kind, spoil]) => [prefix + kind, spoil]));
 }
 
-/** A block without line numbers means something only where its old text stands once. */
+/** Whether the text has the old lines once, if only as a part of lines: without numbers nothing else says which are meant. */
 function isOnce({ before, file }: Meant): boolean {
   const old = file.hunks[0]!.lines.filter((line) => line[0] !== "+").map((line) => line.slice(1));
-  const text = `\n${before}\n`;
-  const block = `\n${old.join("\n")}\n`;
-  return text.indexOf(block) === text.lastIndexOf(block);
+  return before.indexOf(old.join("\n")) === before.lastIndexOf(old.join("\n"));
 }
 
 const readers: Record<FormatOfCase, (item: SpoiltCase) => Reading> = {
