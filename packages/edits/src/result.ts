@@ -38,22 +38,9 @@ export type ConflictReason =
  * text's own was put back. The others name what was not compared on matched lines; nothing else was ignored. `elided`:
  * dots in the hunk stood for lines of the text. `misspelt`: a word of a context line had a letter wrong.
  */
-export type Rung =
-  | "exact"
-  | "place"
-  | "order"
-  | "final-newline"
-  | "byte-order-mark"
-  | "line-endings"
-  | "trailing-space"
-  | "typography"
-  | "escapes"
-  | "indentation"
-  | "elided"
-  | "context"
-  | "misspelt";
+export type Rung = (typeof rungs)[number];
 
-export const rungs: readonly Rung[] = [
+export const rungs = [
   "exact",
   "place",
   "order",
@@ -67,7 +54,7 @@ export const rungs: readonly Rung[] = [
   "elided",
   "context",
   "misspelt",
-];
+] as const;
 
 export interface LineRange {
   readonly line_start: number;

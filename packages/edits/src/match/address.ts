@@ -1,7 +1,7 @@
 import type { Hunk } from "../patch.js";
 import type { Sides } from "../sides.js";
-import { type Block, readBlocks, readOutline } from "./outline.js";
-import { type Below, lastUpTo, type Target } from "./target.js";
+import { type Block, type Outline, readBlocks, readOutline } from "./outline.js";
+import { lastUpTo, type Target } from "./target.js";
 
 /**
  * What a hunk says of its place beside line numbers. `inside`: the place fits its anchors and the end of the file, which
@@ -22,6 +22,18 @@ export function hasAddress(hunk: Hunk): boolean {
   return isAnchored(hunk) || hunk.section !== undefined;
 }
 
+/** Whether a hunk that begins at a row, and changes lines from another on, is below some anchors. */
+type Below = (row: number, change: number) => boolean;
+
+interface Outlined {
+  readonly outline: Outline;
+  endOf?: (row: number) => number;
+  readonly belows: Map<string, Below>;
+}
+
+/** Read once for all hunks of a text. */
+const outlines = /* @__PURE__ */ new WeakMap<Target, Outlined>();
+
 const ANYWHERE: Address = { inside: () => true, contradicted: () => false };
 
 /** The address of a hunk: anywhere if it has only numbers. Anchors and the end of the file are looked for in the blocks of the text. */
@@ -29,10 +41,11 @@ export function readAddress({ hunk, leading }: Sides, target: Target): Address {
   if (!hasAddress(hunk)) return ANYWHERE;
   const { section, anchors = [], atEnd } = hunk;
   const { lines, effort } = target;
-  target.outline ??= readOutline(lines, effort);
-  const { find, hasLike, last } = target.outline;
+  const known = outlines.get(target) ?? { outline: readOutline(lines, effort), belows: new Map() };
+  outlines.set(target, known);
+  const { find, hasLike, last } = known.outline;
   const heads = section === undefined ? [] : find(section);
-  const below = anchors.length > 0 ? readBelow(anchors, target) : null;
+  const below = anchors.length > 0 ? readBelow(anchors, target, known) : null;
   return {
     inside(row, rows) {
       if (atEnd && lastRow(row, rows) < last) return false;
@@ -52,11 +65,10 @@ function lastRow(row: number, rows: readonly number[]): number {
 }
 
 /** Whether a hunk that begins at a row and changes lines from another on stands in the block of its last anchor. */
-function readBelow(anchors: readonly string[], target: Target): Below {
-  const { lines, belows, effort } = target;
-  const { find, indents } = target.outline!;
-  target.endOf ??= readBlocks(lines, indents, effort);
-  const { endOf } = target;
+function readBelow(anchors: readonly string[], { lines, effort }: Target, own: Outlined): Below {
+  const { find, indents } = own.outline;
+  own.endOf ??= readBlocks(lines, indents, effort);
+  const { endOf, belows } = own;
   const key = anchors.join("\n");
   const known = belows.get(key);
   if (known) return known;

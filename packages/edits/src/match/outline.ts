@@ -1,4 +1,16 @@
-import { type Effort, lastUpTo, looseLine, type Outline } from "./target.js";
+import { type Effort, lastUpTo, looseLine } from "./target.js";
+
+/** The lines of a text that name its parts. */
+export interface Outline {
+  /** Columns of white space in front of each line, -1 for a blank one. */
+  readonly indents: readonly number[];
+  /** The last row that is not blank. */
+  readonly last: number;
+  /** Rows of the lines that are this one up to white space, or else of those that begin with it. */
+  readonly find: (line: string) => readonly number[];
+  /** Whether a line of the same kind (equal indentation, equal first word) is between two rows. */
+  readonly hasLike: (row: number, from: number, to: number) => boolean;
+}
 
 const TAB_WIDTH = 8;
 /** A section of a unified diff may be cut off: from this length on a line that begins with it is meant. */

@@ -1,25 +1,10 @@
 import { lineStarts, splitLines } from "../lines.js";
 import type { Hunk } from "../patch.js";
 
-/** Where the lines of a text stand that name its parts. */
-export interface Outline {
-  /** Columns of white space in front of each line, -1 for a blank one. */
-  readonly indents: readonly number[];
-  /** The last row that is not blank. */
-  readonly last: number;
-  /** Rows of the lines that are this one up to white space, or else of those that begin with it. */
-  readonly find: (line: string) => readonly number[];
-  /** Whether a line of the same kind (equal indentation, equal first word) stands between two rows. */
-  readonly hasLike: (row: number, from: number, to: number) => boolean;
-}
-
 /** Maps a line to the key that is compared. */
 export type Key = (line: string) => string;
 
 export const asIs: Key = (line) => line;
-
-/** Whether a hunk that begins at a row, and changes lines from another on, stands below some anchors. */
-export type Below = (row: number, change: number) => boolean;
 
 /** A text for matching hunks: its lines, their offsets, and the search budget left. */
 export interface Target {
@@ -32,9 +17,6 @@ export interface Target {
   readonly indexes: Map<Key, LineIndex>;
   readonly effort: Effort;
   /** Read when the first hunk needs them. */
-  outline?: Outline | undefined;
-  endOf?: ((row: number) => number) | undefined;
-  readonly belows: Map<string, Below>;
   words?: ReadonlySet<string> | undefined;
   step?: number | undefined;
 }
@@ -49,7 +31,7 @@ export function readTarget(text: string, hunks: readonly Hunk[]): Target {
   const { lines, newlineAtEnd } = splitLines(text);
   const effort = startEffort(lines.length);
   const starts = lineStarts(text);
-  return { text, lines, starts, newlineAtEnd, hunks, indexes: new Map(), effort, belows: new Map() };
+  return { text, lines, starts, newlineAtEnd, hunks, indexes: new Map(), effort };
 }
 
 /** Looks up the lines of all hunks in one pass over the text. */
