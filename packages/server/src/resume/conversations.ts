@@ -190,7 +190,7 @@ export class Conversations implements LocalChannels {
       mayReturn: (code) => code !== 1001 && isCut(code),
       onControl: (frame) => {
         const begun = parseBeginFrame(frame);
-        if (begun === epoch) return this.#start(conversation);
+        if (begun === conversation.epoch) return this.#start(conversation);
         if (begun !== undefined) return this.#giveUp(conversation, "a copy of a connection to another server");
         const key = parseKeyFrame(frame);
         const name = key && nameOf?.(key);
@@ -203,13 +203,17 @@ export class Conversations implements LocalChannels {
         const { name } = conversation;
         // A client may close before the first frame reaches it.
         if (!isCut(code)) this.#start(conversation);
-        if (name && !isCut(code)) this.#endings.note(name, { epoch, received, sent });
+        if (name && !isCut(code)) this.#endings.note(name, { epoch: conversation.epoch, received, sent });
         void Promise.resolve(conversation.conversed).then(() => life.close());
       },
     });
-    const epoch = newKey().slice(0, 8);
+    let epoch: string | undefined;
     const conversation: Conversation = {
-      epoch,
+      // Made when it is first needed: most conversations end with their sockets, and random numbers take longer than the rest.
+      get epoch() {
+        epoch ??= newKey().slice(0, 8);
+        return epoch;
+      },
       called,
       life,
       durable: held,
