@@ -13,7 +13,7 @@ export interface AskState<M> {
 type Outcome = { readonly status: "deciding" | "decided" } | { readonly status: "failed"; readonly error: unknown };
 
 /**
- * The asks of one type among messages that nobody has decided here, in their order.
+ * Finds the asks of one type that this component has not decided, oldest first.
  *
  * @example
  * ```tsx

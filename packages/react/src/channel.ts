@@ -8,7 +8,7 @@ export interface ChannelState<Out, In, Asks> {
   readonly channel: Channel<Out, In, Asks> | undefined;
   readonly messages: readonly In[];
   readonly error: unknown;
-  /** What happens to the connection while it is not open: lost, or about to be joined again. */
+  /** The last event of a lost connection; undefined while it is open. */
   readonly connection: ConnectionEvent | undefined;
 }
 

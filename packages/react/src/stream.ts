@@ -8,7 +8,7 @@ interface Turn<M> {
   readonly status: StreamStatus;
   readonly messages: readonly M[];
   readonly error: unknown;
-  /** What happens to the connection while it is not open: lost, or about to be joined again. */
+  /** The last event of a lost connection; undefined while it is open. */
   readonly connection: ConnectionEvent | undefined;
 }
 
@@ -72,7 +72,7 @@ export function useStream<I, M>(call: (input: I, options: CallOptions) => Messag
   return { ...turn, send, stop };
 }
 
-/** What to show of a connection after an event: nothing while it is open, or over. */
+/** Returns the event of a lost connection, and undefined for one that is open or over. */
 export function connectionAfter(event: ConnectionEvent): ConnectionEvent | undefined {
   return event.type === "lost" || event.type === "rejoining" ? event : undefined;
 }

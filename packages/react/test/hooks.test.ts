@@ -67,7 +67,7 @@ describe.skipIf(!hasBrowser)("In Chromium, under StrictMode,", () => {
       format: "esm",
       platform: "browser",
       define: { "process.env.NODE_ENV": '"development"' },
-      // The built packages, and not what tsconfig maps to their sources.
+      // Without this, tsconfig would map the packages to their sources.
       tsconfigRaw: "{}",
       logLevel: "error",
     });

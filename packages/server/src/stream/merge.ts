@@ -71,7 +71,7 @@ export class SessionMerge implements Subscriber {
     this.#stopAttending = context.sessions.attend(this.#key, () => this.#join(), scope);
   }
 
-  /** Calls back once: with the next message, with undefined at the end, or with an error. */
+  /** Calls `onNext` with the next message, or with undefined at the end, or `onError` with an error. */
   pull(onNext: OnNext, onError: OnError): void {
     const next = this.#stage === "new" ? this.#begin() : this.#inbox.next();
     next.then(({ done, value }) => onNext(done ? undefined : value), onError);

@@ -24,8 +24,8 @@ const ROOM = Promise.resolve();
 const MAX_TAKEN = 64 * 1024;
 
 /**
- * The messages of a stream's handler: what it yields, and what it and its callbacks send, in their order. A generator is paused at its
- * `yield` until the reader wants more, and `send` resolves then. Calls back, because promises of its own would cost each message twice.
+ * Queues the messages that a stream's handler yields and sends, in order. A generator is paused at its `yield` until the reader wants more;
+ * `send` resolves at that moment. `pull` takes callbacks, because promises would double the cost of a message.
  */
 export class Outgoing {
   readonly #context: Context;
@@ -64,7 +64,7 @@ export class Outgoing {
     this.#scope = scope;
   }
 
-  /** Begins with what the handler returned: its messages, or a promise of them or of its end. Throws `TypeError` for anything else. */
+  /** Starts to read the handler's result: an iterable of messages, or a promise. Throws `TypeError` for anything else. */
   begin(returned: unknown): void {
     this.#scope.add(() => this.#release());
     const { then } = (returned ?? {}) as Partial<PromiseLike<unknown>>;
@@ -93,7 +93,7 @@ export class Outgoing {
     return this.#wait(encoded);
   };
 
-  /** Calls back once: with the next message, with undefined at the end, or with what the handler threw. */
+  /** Calls `onNext` with the next message, or with undefined at the end, or `onError` with the handler's error. */
   pull(onNext: OnNext, onError: OnError): void {
     this.#onNext = onNext;
     this.#onError = onError;
@@ -133,7 +133,7 @@ export class Outgoing {
   #step(): void {
     if (!this.#generator || this.#isStepping) return;
     this.#isStepping = true;
-    // One that is written by hand may return no promise, or throw.
+    // A hand-written iterator may return a plain object, or throw.
     const step = this.#generator.next();
     (step instanceof Promise ? step : Promise.resolve(step)).then(this.#onStep, this.#onFailed);
   }
@@ -162,7 +162,7 @@ export class Outgoing {
     const room = new Promise<void>((resolve, reject) => {
       this.#queue.push({ encoded, resolve, reject });
     });
-    // A sender that does not wait is not told.
+    // A sender may ignore the promise; its rejection must not end the process.
     room.catch(() => {});
     this.#count(encoded.data.length);
     return room;
@@ -203,7 +203,7 @@ export class Outgoing {
     for (const { reject } of this.#queue.splice(0)) reject(this.#over());
     invoke(
       () => this.#generator?.return?.(),
-      // A failure of the handler's clean-up has no reader any more.
+      // The reader is gone, so only the server can learn of a failed clean-up.
       (error) => this.#context.callbacks.report(error, "handler", this.#operation),
     );
   }

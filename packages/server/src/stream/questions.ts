@@ -33,7 +33,7 @@ export class Questions {
     const { contract, sessions } = this.#context;
     const { operation, input } = this.#called;
     const session = sessionOf(this.#context, this.#called);
-    // All readers of a session see what is asked in it.
+    // A session shows its asks to all readers.
     if (session !== undefined && contract.operations[operation]!.answer.stream!.closedBy !== undefined)
       return sessions.session(session, String(input[contract.session!])).ask(message, options);
     const show = (): void => {
