@@ -102,12 +102,13 @@ export function invoke(call: (() => unknown) | undefined, fail: (error: unknown,
 /** Maximum number of kinds of invalid messages to print, so that a client cannot fill the log. */
 const MAX_KINDS = 100;
 
-/** Prints what is wrong with a client's message: once for each operation and place, because a wrong client repeats it. */
+/** Prints how clients' messages break their schemas: once for each operation and place, because a wrong client repeats it. */
 function warner(): (cause: unknown, operation?: string) => void {
   const printed = new Set<string>();
   return (cause, operation = "a message") => {
-    if (!(cause instanceof Violation) || cause.side !== "client") return;
-    const kind = [operation, cause.code, cause.subject, cause.flaws[0]?.at.replace(/\d+/g, "0")].join(" ");
+    // What is no message at all comes from scanners rather than from clients, and its error quotes it.
+    if (!(cause instanceof Violation) || cause.side !== "client" || cause.code !== "schema") return;
+    const kind = [operation, cause.subject, cause.flaws[0]?.at.replace(/\d+/g, "0")].join(" ");
     if (printed.has(kind) || printed.size >= MAX_KINDS) return;
     printed.add(kind);
     console.warn(`@parlance/server: ${operation} was refused, printed once: ${cause.message}`);
