@@ -33,6 +33,8 @@ interface OpenBlock {
   readonly start: number;
   /** The lines with their line ends; none once the block exceeds the limit, when only its end is searched. */
   raws: string[] | null;
+  /** The same as the block reads them. */
+  lines: string[];
   size: number;
   /** Lines that belong to the block only if the next one does. */
   maybe: string[];
@@ -127,7 +129,7 @@ export class Scanner {
     const { block, maybe, fence } = open;
     block.settle?.();
     const kept = block.kept ?? 0;
-    this.#keep(open, maybe.slice(0, kept));
+    this.#keepHeld(open, kept);
     const rest = maybe.slice(kept);
     const isClosed = fence !== null && rest.some((raw) => closesFence(lineOf(raw, fence), fence, 0));
     this.#lineNumber--;
@@ -150,10 +152,9 @@ export class Scanner {
 
   /** Reads the block as a whole. */
   #read(open: OpenBlock, end: BlockEnd): void {
-    const { block, edit, fence, firstLine, start, raws } = open;
+    const { block, edit, firstLine, start, raws, lines } = open;
     if (raws === null) return;
     this.#tell(open);
-    const lines = raws.map((raw) => lineOf(raw, fence));
     const isTorn = !raws.at(-1)!.endsWith("\n");
     const read = attempt((repairs) => block.read({ lines, start, end, isTorn, repairs }));
     if (read instanceof Unreadable) return this.#fail(open, read);
@@ -180,17 +181,17 @@ export class Scanner {
 
   /** Emits new events of the block. */
   #tell(open: OpenBlock): void {
-    const { block, edit, format, fence, raws, start } = open;
+    const { block, edit, format, raws, lines, start } = open;
     if (!open.hasStarted) this.#emit({ type: "start", edit, format });
     open.hasStarted = true;
     if (block.path !== null && block.path !== open.path) {
       open.path = block.path;
       this.#emit({ type: "path", edit, path: block.path });
     }
-    for (; open.shown < raws!.length; open.shown++) {
-      const raw = raws![open.shown]!;
-      const text = block.show(lineOf(raw, fence), open.shown - start);
-      if (text !== null) this.#emit({ type: "progress", edit, text: raw.endsWith("\n") ? `${text}\n` : text });
+    for (; open.shown < lines.length; open.shown++) {
+      const text = block.show(lines[open.shown]!, open.shown - start);
+      if (text === null) continue;
+      this.#emit({ type: "progress", edit, text: raws![open.shown]!.endsWith("\n") ? `${text}\n` : text });
     }
   }
 
@@ -284,22 +285,27 @@ export class Scanner {
     for (const format of this.#formats) {
       const block = format.open(head);
       if (block === null) continue;
-      const firstLine = this.#lineNumber - raws.length;
-      const size = raws.join("").length;
-      const open = {
+      this.#open = {
         block,
         format: format.name,
         edit: this.#edits,
-        firstLine,
+        firstLine: this.#lineNumber - raws.length,
         fence: around,
         start: raws.length,
-        size,
+        raws: [],
+        lines: [],
+        size: 0,
+        maybe: [],
+        maybeSize: 0,
+        path: null,
+        hasStarted: false,
+        shown: 0,
       };
-      this.#open = { ...open, raws: [...raws], maybe: [], maybeSize: 0, path: null, hasStarted: false, shown: 0 };
       this.#between.open(block);
       if (!block.ownsFence) this.#wrapper = around;
       this.#shown = null;
       this.#held = NOTHING;
+      for (const raw of raws) this.#keep(this.#open, raw, lineOf(raw, around));
       if (!block.isTentative) this.#tell(this.#open);
       return;
     }
@@ -312,29 +318,29 @@ export class Scanner {
     const { raws, path, fence } = this.#held;
     const opened = openFence(line) ?? openTag(line);
     const isBlank = line.trim() === "";
-    let added: Partial<HeldHead> | null;
-    if (opened !== null) added = this.#holdFence(line, opened);
-    else if (!isBlank) added = this.#holdLine(line);
+    let held: HeldHead | null;
+    if (opened !== null) held = this.#holdFence(line, opened);
+    else if (!isBlank) held = this.#holdLine(line);
     // Blank lines are part of a head that has begun.
-    else added = (path ?? fence) !== null || raws.at(-1)?.startsWith("--- ") ? {} : null;
-    if (added === null || (isBlank && raws.length > 4)) return false;
-    this.#held = { ...this.#held, ...added, raws: [...raws, raw] };
+    else held = (path ?? fence) !== null || raws.at(-1)?.startsWith("--- ") ? this.#held : null;
+    if (held === null || (isBlank && raws.length > 4)) return false;
+    this.#held = { ...held, raws: [...raws, raw] };
     return true;
   }
 
-  #holdFence(line: string, fence: Fence): Partial<HeldHead> | null {
+  #holdFence(line: string, fence: Fence): HeldHead | null {
     const { raws, path, fence: outer } = this.#held;
     if (outer !== null || (raws.length > 0 && path === null)) return null;
     const isStray = this.#ended !== null && closesFence(line, this.#ended);
-    return { fence, path: parseInfoPath(fence.info) ?? path, isStray };
+    return { ...this.#held, fence, path: parseInfoPath(fence.info) ?? path, isStray };
   }
 
   /** Below a fence two lines are held, one of which may be a path; above it one that is a path or that of a diff. */
-  #holdLine(line: string): Partial<HeldHead> | null {
+  #holdLine(line: string): HeldHead | null {
     const { raws, fence, inner, innerPath } = this.#held;
     const path = parsePathLine(line);
-    if (fence !== null) return inner === 2 ? null : { inner: inner + 1, innerPath: path ?? innerPath };
-    return raws.length === 0 && (path !== null || line.startsWith("--- ")) ? { path } : null;
+    if (fence !== null) return inner === 2 ? null : { ...this.#held, inner: inner + 1, innerPath: path ?? innerPath };
+    return raws.length === 0 && (path !== null || line.startsWith("--- ")) ? { ...this.#held, path } : null;
   }
 
   /** Emits the held lines as text. */
@@ -355,7 +361,8 @@ export class Scanner {
     if (this.#open === null) return this.#route(raw);
     if (open.raws === null && raw.length > MAX_HEAD) return;
     const { block, maybe } = open;
-    const taken = block.take(lineOf(raw, open.fence), isOpening);
+    const line = lineOf(raw, open.fence);
+    const taken = block.take(line, isOpening);
     if (taken === "maybe") {
       maybe.push(raw);
       open.maybeSize += raw.length;
@@ -363,12 +370,9 @@ export class Scanner {
       return;
     }
     const kept = taken === "past" ? (block.kept ?? 0) : maybe.length;
-    if (maybe.length > 0) {
-      open.maybe = [];
-      open.maybeSize = 0;
-      this.#keep(open, maybe.slice(0, kept));
-    }
-    if (taken !== "past") this.#keep(open, [raw]);
+    if (maybe.length > 0) this.#keepHeld(open, kept);
+    if (taken !== "past") this.#keep(open, raw, line);
+    if (!block.isTentative && open.raws !== null) this.#tell(open);
     if (taken === "text") this.#giveUp(open);
     else if (taken !== "more") {
       this.#between.meet(block.path);
@@ -376,14 +380,19 @@ export class Scanner {
     }
   }
 
-  /** Adds lines to the block. */
-  #keep(open: OpenBlock, raws: readonly string[]): void {
+  /** Adds so many of the held lines to the block, and holds none any longer. */
+  #keepHeld(open: OpenBlock, count: number): void {
+    for (const raw of open.maybe.slice(0, count)) this.#keep(open, raw, lineOf(raw, open.fence));
+    open.maybe = [];
+    open.maybeSize = 0;
+  }
+
+  /** Adds a line to the block. */
+  #keep(open: OpenBlock, raw: string, line: string): void {
     if (open.raws === null) return;
-    for (const raw of raws) {
-      open.raws.push(raw);
-      open.size += raw.length;
-    }
-    if (!open.block.isTentative) this.#tell(open);
+    open.raws.push(raw);
+    open.lines.push(line);
+    open.size += raw.length;
   }
 
   /** Reports that the block is too long and drops its lines. */
@@ -391,7 +400,7 @@ export class Scanner {
     if (open.block.isTentative) return this.#giveUp(open);
     this.#fail(open, unreadable(open.raws!.length, "too-long", `over ${this.#limit} UTF-16 code units`));
     open.raws = null;
-    open.maybe = [];
+    open.lines = open.maybe = [];
   }
 
   /** Treats the lines as a code fence of the prose, which the last one may have closed. */
