@@ -155,8 +155,9 @@ export function takeOffGutter(
   line: number,
   hint: number | null = null,
 ) {
+  if (!GUTTER.test(old[0] ?? "")) return { old, now };
   const numbers = old.map((each) => Number(GUTTER.exec(each)?.[1] ?? Number.NaN));
-  if ((old.length < 2 && numbers[0] !== hint) || old.length === 0) return { old, now };
+  if (old.length < 2 && numbers[0] !== hint) return { old, now };
   if (!numbers.every((number, i) => number === numbers[0]! + i)) return { old, now };
   const without = (each: string) => each.replace(GUTTER, "");
   const marked = now.filter((each) => GUTTER.test(each)).length;

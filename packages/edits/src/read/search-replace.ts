@@ -17,6 +17,8 @@ const CLOSE = /^[ \t]*(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
 const DIVIDER = /^[ \t]*={5,9}\s*$/;
 const HINT = /^[ \t]*:(start|end)_line:[ \t]*(\d{1,9})\s*$/;
 const RULE = /^[ \t]*-{5,9}\s*$/;
+/** A quick check: few lines may be a marker of the block or of a conflict of git. */
+const MARK = /^[ \t]*[<=>+-]/;
 /** A marker that is misspelt, or stands alone. In the labels of git's conflicts nobody shouts, or a name goes on. */
 const LOST =
   /^(?:(?:<|&lt;){3,} ?(?:SEARCH|[Ss]earch|ORIGINAL)(?![-/.\w])|(?:>|&gt;){3,} ?(?:REPLACE|[Rr]eplace|UPDATED)(?![-/.\w])|(?:-{4,} ?SEARCH|\+{4,} ?REPLACE)[>:]?\s*$)/;
@@ -40,13 +42,16 @@ export const searchReplace: Format = {
     let isConflict = false;
     return {
       path: about,
-      take: (line, isOpening) => (CLOSE.test(line) ? "last" : OPEN.test(line) && !isOpening ? "past" : "more"),
+      take(line, isOpening) {
+        if (!MARK.test(line)) return "more";
+        return CLOSE.test(line) ? "last" : OPEN.test(line) && !isOpening ? "past" : "more";
+      },
       show(line, row) {
-        const isShown = isNew && !CLOSE.test(line);
+        if (isNew) return CLOSE.test(line) ? null : withoutShield(line);
         // A conflict of git in the old text has a divider of its own.
-        isConflict = row > 0 && !isNew && (isConflict ? !/^>{7} /.test(line) : /^<{7} /.test(line));
-        isNew ||= !isConflict && line.trimEnd() === divider;
-        return isShown ? line.replace(ESCAPED, "") : null;
+        isConflict = row > 0 && (isConflict ? !line.startsWith(">>>>>>> ") : line.startsWith("<<<<<<< "));
+        isNew = !isConflict && line.startsWith(divider) && line.trimEnd() === divider;
+        return null;
       },
       read: (written) => readBlock(written, about),
     };
@@ -66,12 +71,16 @@ function readBlock({ lines, start, repairs }: BlockText, path: string | null): F
   refuseHints(lines.slice(from, divided.old), lines.slice(divided.new, divided.end), divided.new, hint !== null);
   const indent = sharedIndent(lines, start, repairs);
   const part = (begin: number, end: number) =>
-    lines.slice(begin, end).map((line) => unindent(line, indent).replace(ESCAPED, ""));
+    lines.slice(begin, end).map((line) => withoutShield(unindent(line, indent)));
   const bare = takeOffGutter(part(from, divided.old), part(divided.new, divided.end), repairs, start, hint);
   const old = asText(bare.old);
   const now = asText(bare.now);
   if (old === "" && now !== "" && hint === null) return [create(path, now)];
   return modifyBy(path, changeOf(old, now, hint ?? bare.start), repairs, start);
+}
+
+function withoutShield(line: string): string {
+  return line[0] === "\\" ? line.replace(ESCAPED, "") : line;
 }
 
 /** A line hint and its rule belong to the old text; in the new text they would end up in the file. */
@@ -125,11 +134,13 @@ function listDividers(lines: readonly string[], start: number, end: number) {
   const inConflicts = new Set<number>();
   let conflict: number[] | null = null;
   for (let i = start; i < end; i++) {
-    if (/^<{7} /.test(lines[i]!)) conflict = [];
-    else if (/^>{7} /.test(lines[i]!)) {
+    const line = lines[i]!;
+    if (!MARK.test(line)) continue;
+    if (line.startsWith("<<<<<<< ")) conflict = [];
+    else if (line.startsWith(">>>>>>> ")) {
       for (const row of conflict ?? []) inConflicts.add(row);
       conflict = null;
-    } else if (DIVIDER.test(lines[i]!)) {
+    } else if (DIVIDER.test(line)) {
       found.push(i);
       conflict?.push(i);
     }
@@ -139,7 +150,8 @@ function listDividers(lines: readonly string[], start: number, end: number) {
 
 /** The divider that the marker above the old text asks for. */
 function dividerOf(open: string): string {
-  return open.split(" SEARCH")[0]!.replace(/[<-]/g, "=");
+  const indent = indentOf(open);
+  return indent + "=".repeat(open.indexOf(" SEARCH", indent.length) - indent.length);
 }
 
 /** Where the markers are indented and all lines with them, the block stands in a list and its indentation is not the file's. */
