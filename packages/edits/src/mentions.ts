@@ -12,8 +12,8 @@ export function mayNameFile(line: string): boolean {
 
 /** The paths that a line of prose names. */
 export function listPaths(line: string): string[] {
-  // A quick check: each of these names has a dot or a capital letter.
-  if (!/[.A-Z]/.test(line)) return [];
+  // A quick check: each of these names has an ending, or is like `Makefile`.
+  if (!/\.[A-Za-z]|[A-Z][a-z]+file/.test(line)) return [];
   const found = new Set<string>();
   for (const word of line.replaceAll("](", " ").split(/[\s`*"'<>,;|]+/)) {
     if (word.includes("://") || (word.endsWith(")") && /\w\(/.test(word))) continue;
