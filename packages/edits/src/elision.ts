@@ -13,10 +13,14 @@ const DOTTED_LANGUAGE = /\.(?:pyi|pxd|c|h|cc|cpp|cxx|hh|hpp|hxx|mm?|lua|r|ya?ml)
  * comment that are alone or have words between them.
  */
 export function isElision(line: string): boolean {
-  // A quick check: few lines have dots.
-  if (line.length > MAX_ELISION_LENGTH || !(line.includes("...") || line.includes("…"))) return false;
+  if (line.length > MAX_ELISION_LENGTH || !hasDots(line)) return false;
   const comment = COMMENT.exec(line)?.[1];
   return comment === undefined ? BARE_DOTS.test(line) : DOTS.test(comment);
+}
+
+/** A quick check: few lines have dots. */
+export function hasDots(text: string): boolean {
+  return text.includes("...") || text.includes("…");
 }
 
 /**
@@ -25,13 +29,12 @@ export function isElision(line: string): boolean {
  * they are code in place of one line.
  */
 export function findElision(changes: readonly string[], path: string): string | null {
-  const deleted = changes.filter((line) => line[0] === "-");
+  const added = changes.filter((line) => line[0] === "+" && hasDots(line) && isElision(line.slice(1)));
+  const deleted = added.length === 0 ? [] : changes.filter((line) => line[0] === "-");
   if (deleted.length === 0) return null;
   const isOneLine = () => deleted.filter((line) => !changes.includes(`+${line.slice(1)}`)).length < 2;
   const mayBeText = isProse(path) || (DOTTED_LANGUAGE.test(path) && isOneLine());
-  const isLoss = (line: string) =>
-    line[0] === "+" && isElision(line.slice(1)) && !(mayBeText && !/\p{L}{3}/u.test(line));
-  const found = changes.find(isLoss);
+  const found = added.find((line) => !mayBeText || /\p{L}{3}/u.test(line));
   return found === undefined || changes.some((line) => line[0] !== "+" && isElision(line.slice(1))) ? null : found;
 }
 

@@ -75,7 +75,7 @@ type WritableHunk = { -readonly [Name in keyof Hunk]: Hunk[Name] };
 /** The lines of a hunk. */
 interface HunkBody {
   readonly lines: readonly string[];
-  /** The hash of the lines, if they needed no change. */
+  /** The hash of the lines, if they needed no change and are as many as counted. */
   readonly hash?: string;
   /** Indexes of the lines without a line feed at the end of the file. */
   readonly unended?: readonly number[];
@@ -100,7 +100,7 @@ export function readHunk(diff: Diff, { file, git, tellApart }: FileInProgress, e
   const numbering = header.oldStart === null ? "missing-line-numbers" : "hunk-header";
   if (body === null) return mend(diff, at, header.oldStart === null ? numbering : "wrong-count", quote(line));
   if (!header.isExact) mend(diff, at, numbering, quote(line));
-  if (!checkCounts(diff, at, header, body.lines, file, extent !== undefined)) return;
+  if (!checkCounts(diff, at, header, body, file, extent !== undefined)) return;
   const { oldStart, newStart, section } = header;
   const { lines, unended = [] } = body;
   const id = tellApart(body.hash ?? hunkId(lines));
@@ -124,11 +124,11 @@ function checkCounts(
   diff: Diff,
   at: number,
   { oldCount, newCount }: HunkHeader,
-  lines: readonly string[],
+  { lines, hash }: HunkBody,
   { kind, before, after }: FileInProgress["file"],
   isLenient: boolean,
 ): boolean {
-  const count = countLines(lines);
+  const count = hash === undefined ? countLines(lines) : { old: oldCount!, new: newCount! };
   const isFitting = count.old === oldCount && count.new === newCount;
   if (oldCount !== null && !isFitting)
     mend(diff, at, "wrong-count", `-${oldCount} +${newCount} for -${count.old} +${count.new}`);

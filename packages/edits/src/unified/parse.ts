@@ -1,3 +1,4 @@
+import { hasDots } from "../elision.js";
 import { needOptions, needPatch, needText } from "../need.js";
 import type { FilePatch, Patch } from "../patch.js";
 import { refuseDotsIn } from "../read/change.js";
@@ -71,6 +72,8 @@ interface Tail {
  * silently is listed.
  */
 function readPlain(text: string, strictly: boolean, strip: number | undefined, repairs: Repair[]): FilePatch[] {
+  // A quick check, as most texts are no diff alone.
+  if (!strictly && !/^\n*(?:diff --git |--- )/.test(text)) refuse(0, "no-hunk");
   const lines = text.split("\n");
   const diff = openDiff(text, lines, { strict: true, asGit: strictly, strip, repairs });
   if (lines.pop() !== "") refuse(lines.length, "bad-hunk", undefined, "missing-final-newline");
@@ -96,7 +99,7 @@ function readPlain(text: string, strictly: boolean, strip: number | undefined, r
   }
   closeFile(diff);
   if (diff.files.length === 0) refuse(0, "no-hunk");
-  if (!strictly) refuseDotsIn(diff.files, lines);
+  if (!strictly && hasDots(text)) refuseDotsIn(diff.files, lines);
   return diff.files;
 }
 
