@@ -107,7 +107,9 @@ function warner(): (cause: unknown, operation?: string) => void {
   const printed = new Set<string>();
   return (cause, operation = "a message") => {
     // What is no message at all comes from scanners rather than from clients, and its error quotes it.
-    if (!(cause instanceof Violation) || cause.side !== "client" || cause.code !== "schema") return;
+    const isBroken = (error: unknown): error is Violation =>
+      readThrown(() => error instanceof Violation && error.side === "client" && error.code === "schema", false);
+    if (!isBroken(cause)) return;
     const kind = [operation, cause.subject, cause.flaws[0]?.at.replace(/\d+/g, "0")].join(" ");
     if (printed.has(kind) || printed.size >= MAX_KINDS) return;
     printed.add(kind);

@@ -197,8 +197,8 @@ describe("answers that nobody reads", () => {
     await vi.waitFor(() => expect(begun).toBe(3));
     release();
     const found = await Promise.all(answers);
-    expect(found.map(({ status }) => status)).toEqual([200, 200, 429]);
-    expect(found[2]!.headers).not.toHaveProperty("Retry-After");
+    expect(found.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
+    expect(found.find(({ status }) => status === 429)!.headers).not.toHaveProperty("Retry-After");
     for (const call of calls) call.close();
     await gauge(app, "held", 0);
   });

@@ -44,7 +44,7 @@ const places: Record<string, (thrown: Throw) => { handlers?: object; options?: S
   authenticate: (authenticate) => ({ options: { authenticate } }),
   onError: (onError) => ({ handlers: { health: onError, send: onError, stream: onError }, options: { onError } }),
   ...Object.fromEntries(
-    (["request", "open", "message", "refuse", "close", "unknown"] as const).map((hook) => [
+    (["request", "open", "message", "done", "refuse", "close", "unknown"] as const).map((hook) => [
       `hooks.${hook}`,
       (thrown: Throw) => ({ options: { hooks: { [hook]: thrown } } }),
     ]),

@@ -55,7 +55,6 @@ const WAITS: readonly (readonly [what: string, limit: string, make: Make, reques
     ["authenticate", "authenticateWithin", fold({ authenticate: hangs }), health],
     ["hooks.request", "hookWithin", fold({ hooks: { request: hangs } }), health],
     ["the handler of health", "answerWithin", fold({}, { health: hangs }), health],
-    ["the handler of send", "answerWithin", fold({}, { send: hangs }), send],
     ["the event log", "storeWithin", fold({ log: { ...memoryLog(), open: hangs } }, { send: words }), send],
     ["pub/sub", "storeWithin", emacs({ ...memoryPubSub(), publish: hangs }), events],
     ["subscribing", "storeWithin", emacs({ ...memoryPubSub(), subscribe: hangs }), events],
