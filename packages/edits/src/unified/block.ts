@@ -251,16 +251,16 @@ class UnifiedBlock implements EditBlock {
     // Where an empty line is behind every header line, these are left out.
     const isLeft = (line: string, row: number) =>
       line !== "" || this.#hunks.some((hunk) => row - start > hunk.at && row - start < hunk.end);
-    const rows = [...lines.keys()].filter((row) => !this.#isDoubled || isLeft(lines[row]!, row));
+    const rows = this.#isDoubled ? [...lines.keys()].filter((row) => isLeft(lines[row]!, row)) : null;
     const found: Repair[] = [];
     try {
       const files = this.#readFiles(block, rows, found);
-      for (const repair of found) repairs.push({ ...repair, line: rows[repair.line]! });
+      for (const repair of found) repairs.push({ ...repair, line: rows?.[repair.line] ?? repair.line });
       refuseDotsIn(files, lines);
       return files;
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
-      throw new Unreadable(rows[error.line] ?? error.line, error.reason, error.message);
+      throw new Unreadable(rows?.[error.line] ?? error.line, error.reason, error.message);
     }
   }
 
@@ -272,13 +272,13 @@ class UnifiedBlock implements EditBlock {
     return (isTorn && end !== "complete") || (end === "cut" && mayMiss);
   }
 
-  /** Reads these rows of the lines. */
-  #readFiles({ lines: written, start, isTorn }: BlockText, rows: readonly number[], repairs: Repair[]): FilePatch[] {
-    const lines = rows.map((row) => written[row]!);
+  /** Reads these rows of the lines, or all of them. */
+  #readFiles({ lines: written, start, isTorn }: BlockText, rows: number[] | null, repairs: Repair[]): FilePatch[] {
+    const lines = rows?.map((row) => written[row]!) ?? written;
     const diff = openDiff("", lines, { strict: false, asGit: false, strip: this.#strip, repairs });
     const bareTail = isTorn ? "torn" : "feed";
     const tail = this.#fence === null ? bareTail : "fence";
-    const indexes = this.#isDoubled ? new Map(rows.map((row, i) => [row - start, i])) : null;
+    const indexes = rows && new Map(rows.map((row, i) => [row - start, i]));
     const find = (row: number) => (indexes === null ? row + start : indexes.get(row)) ?? lines.length;
     let next = 0;
     while (diff.at < lines.length) {
@@ -293,7 +293,7 @@ class UnifiedBlock implements EditBlock {
       } else if (lines[at]!.startsWith("diff --git ") || startsNames(lines, at)) {
         if (this.#isDoubled && repairs.length === 0) repair(repairs, at, "doubled-lines");
         readHeader(diff);
-      } else passLine(diff, rows[at]! >= start);
+      } else passLine(diff, (rows?.[at] ?? at) >= start);
     }
     closeFile(diff);
     return diff.files.length > 0 ? diff.files : refuse(0, "no-hunk");

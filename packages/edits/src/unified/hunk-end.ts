@@ -35,8 +35,9 @@ export class HunkEnd {
 
   constructor(header: string, fence: Fence | null, created: boolean) {
     const { oldCount = null, newCount = null } = parseHunkHeader(header.trimEnd()) ?? {};
-    this.#left = oldCount === null || newCount === null ? null : { old: oldCount, new: newCount };
-    this.#doubled = this.#left && { ...this.#left, first: true };
+    const isCounted = oldCount !== null && newCount !== null;
+    this.#left = isCounted ? { old: oldCount, new: newCount } : null;
+    this.#doubled = isCounted ? { old: oldCount, new: newCount, first: true } : null;
     this.#fence = fence;
     this.#created = created;
   }
