@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
+import { type Duplex, finished } from "node:stream";
 import { onWebSocket } from "@parlance/server/node";
 import { socketPort } from "@parlance/wire/link";
 import { WebSocketServer } from "ws";
@@ -91,9 +91,10 @@ async function answer(replay: Answering, incoming: IncomingMessage, outgoing: Se
   for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
     size += chunk.length;
     if (size > MAX_CONTENT) {
-      outgoing.writeHead(413).end(`a body has at most ${MAX_CONTENT} bytes\n`);
-      // The rest is dropped, because a connection that closes with unread bytes is reset, and the client loses the answer.
-      incoming.resume();
+      const text = `a body has at most ${MAX_CONTENT} bytes\n`;
+      outgoing.writeHead(413, { "Content-Length": text.length }).write(text);
+      // A connection that closes with unread bytes is reset, and the client loses the answer: the rest is read, and dropped.
+      finished(incoming.resume(), () => outgoing.end());
       return;
     }
     chunks.push(chunk);
