@@ -171,6 +171,8 @@ export async function listenFixture(contract: AnyContract, served = contract) {
   const fixture = new Fixture(contract);
   const make = () =>
     serve(served, fixture.handlers() as never, {
+      // Cases decide what no stream asks.
+      keepsAsks: true,
       ...(contract.auth && { authenticate: (request: Request) => fixture.authenticate(request) }),
       maxStreams: Number.POSITIVE_INFINITY,
       onError: false,
