@@ -1,4 +1,4 @@
-import type { CallOptions, ContractValue, ReopenOptions } from "@parlance/contract";
+import type { CallOptions, ConnectionEvent, ContractValue, ReopenOptions } from "@parlance/contract";
 import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { misuse, Violation } from "@parlance/wire/errors";
@@ -104,7 +104,9 @@ function watching(connection: ConnectOptions, { onConnection }: CallOptions = {}
   const { onConnection: shared } = connection;
   if (!onConnection) return connection;
   if (!shared) return { ...connection, onConnection };
-  return { ...connection, onConnection: (event) => Promise.all([shared(event), onConnection(event)]) };
+  // Both are called, also where one of them throws.
+  const both = async (event: ConnectionEvent) => Promise.all([shared, onConnection].map(async (one) => one(event)));
+  return { ...connection, onConnection: both };
 }
 
 /** A method with its options alone where nothing is declared for it to carry. */

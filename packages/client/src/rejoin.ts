@@ -38,11 +38,12 @@ export interface Rejoins {
 /** Makes one attempt. Returns the minimum milliseconds to wait where a retry may help. A retry may also follow a rejection. */
 export type Attempt<T> = (request: Lifetime) => Promise<T | number>;
 
-/** Full-jitter backoff; `Retry-After` and `retry:` are honoured up to its cap. `what` names the stream or channel. */
+/** Full-jitter backoff; `Retry-After` and `retry:` are honoured up to its cap. `what` names the stream or channel, `fail` ends it with an error. */
 export function rejoining(
   { random = Math.random, reconnectFor = RECONNECT_FOR, onConnection }: ConnectOptions,
   life: Lifetime,
   what: string,
+  fail: (error: unknown) => void = life.abort,
 ): Rejoins {
   let spent = 0;
   let attempts = 0;
@@ -72,7 +73,7 @@ export function rejoining(
           notify(
             onConnection,
             { call: what, type: "rejoining", attempt: tries, cause: cause ?? lost, wait, left: left + wait },
-            life.abort,
+            fail,
           );
         const began = Date.now();
         const request = lifetime(life.signal);

@@ -102,6 +102,75 @@ describe("onConnection of a stream", () => {
   });
 });
 
+describe("onConnection that fails", () => {
+  const boom = new Error("boom");
+  const ways = {
+    throws: (type: string, at: string) => {
+      if (type === at) throw boom;
+    },
+    rejects: async (type: string, at: string) => {
+      if (type === at) throw boom;
+    },
+  };
+  const cases = Object.keys(ways).flatMap((way) =>
+    ["lost", "rejoining", "joined"].map((at) => [way as keyof typeof ways, at] as const),
+  );
+
+  it.each(cases)("and %s at %s ends the stream with its error, and with one `ended`", async (way, at) => {
+    const app = gateway();
+    onTestFinished(() => app.close());
+    const [failing, own] = [noting(), noting()];
+    app.cut({ after: 1 });
+    const onConnection = (event: ConnectionEvent) => {
+      failing.onConnection(event);
+      return ways[way](event.type, at);
+    };
+    const client = connect(foldGateway, { fetch: app.fetch, resume: true, random: () => 0, onConnection });
+    const stream = client.send({ content: "x" }, { onConnection: own.onConnection });
+    await expect(stream.text()).rejects.toBe(boom);
+    expect(failing.events.at(-1)).toEqual({ call: "fold-gateway.send", type: "ended", error: boom });
+    expect(failing.types().filter((type) => type === "ended")).toHaveLength(1);
+    expect(own.types()).toEqual(failing.types());
+  });
+
+  it.each(cases)("and %s at %s ends the channel with its error, and with one `ended`", async (way, at) => {
+    const app = double(based);
+    const server = await listen(app, { port: 0, closeAfter: 0 });
+    onTestFinished(() => server.close());
+    const { events, types, onConnection } = noting();
+    const session = await connect(based, {
+      baseUrl: server.url,
+      webSocket,
+      random: () => 0,
+      onConnection(event) {
+        onConnection(event);
+        return ways[way](event.type, at);
+      },
+    }).session();
+    await session.ask({ type: "list_files" });
+    app.cut();
+    await expect(session.closed).rejects.toBe(boom);
+    await session.close();
+    expect(events.at(-1)).toEqual({ call: "based.session", type: "ended", error: boom });
+    expect(types().filter((type) => type === "ended")).toHaveLength(1);
+  });
+});
+
+it("onConnection reports a request whose answer was lost, and the join", async () => {
+  const app = gateway();
+  onTestFinished(() => app.close());
+  const { types, onConnection } = noting();
+  let asked = 0;
+  const fetch = async (request: Request): Promise<Response> => {
+    const response = await app.fetch(request);
+    if (asked++ > 0) return response;
+    throw new TypeError("fetch failed", { cause: Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }) });
+  };
+  const client = connect(foldGateway, { fetch, resume: true, random: () => 0, retryWaits: [], onConnection });
+  expect(await client.send({ content: "x" }).text()).toBe("abc");
+  expect(types()).toEqual(["lost", "rejoining", "joined", "ended"]);
+});
+
 describe("onConnection of a channel", () => {
   it("reports a lost connection, each attempt, the join and the end", async () => {
     const app = double(based);

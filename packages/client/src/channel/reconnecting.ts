@@ -78,7 +78,7 @@ export class ReconnectingChannel {
         this.#conversation.say(formatBeginFrame(begun.epoch));
       },
     });
-    this.#rejoins = rejoining(options.connection, this.#attempts, options.what);
+    this.#rejoins = rejoining(options.connection, this.#attempts, options.what, this.#unwanted);
     if (resumable) this.#resumes(resumable);
   }
 
@@ -212,13 +212,22 @@ export class ReconnectingChannel {
     if (this.#settle()) return;
     const { what } = this.#options;
     this.#notify({ type: "lost", cause: cause ?? disconnected(`${what} was cut`, "closed", true) });
+    if (this.#isClosed) return;
     this.#connect(cause?.code).catch((error) => this.#fail(error));
   }
 
   #notify(change: ConnectionChange): void {
     const { connection, what } = this.#options;
-    notify(connection.onConnection, { call: what, ...change }, (error) => this.#linked.fail(error, 1000, "not wanted"));
+    notify(connection.onConnection, { call: what, ...change }, this.#unwanted);
   }
+
+  /** A callback may have closed it. */
+  get #isClosed(): boolean {
+    return this.#state === "closed";
+  }
+
+  /** Ends the channel with what a callback threw. */
+  readonly #unwanted = (error: unknown): void => this.#linked.fail(error, 1000, "not wanted");
 
   #close(tell: boolean): void {
     if (this.#state === "closed") return;

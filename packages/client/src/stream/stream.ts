@@ -118,6 +118,11 @@ export class StreamReader {
     this.#notify({ type: "ended", ...how });
   }
 
+  /** A callback may have closed it. */
+  get #isClosed(): boolean {
+    return this.#state === "closed";
+  }
+
   #notify(change: ConnectionChange): void {
     notify(this.#connection.onConnection, { call: this.#source.what, ...change }, (error) => this.#fail(error));
   }
@@ -135,9 +140,12 @@ export class StreamReader {
         failure.cause = error;
         throw failure;
       });
-      return resumed.join(lost, 0).catch((failure: unknown) => {
+      this.#notify({ type: "lost", cause: lost });
+      const joined = await resumed.join(lost, 0).catch((failure: unknown) => {
         throw failure === lost ? error : failure;
       });
+      this.#notify({ type: "joined" });
+      return joined;
     }
   }
 
@@ -168,6 +176,7 @@ export class StreamReader {
   async #rejoin(lost: Disconnected): Promise<void> {
     this.#drop(lost);
     this.#notify({ type: "lost", cause: lost });
+    if (this.#isClosed) return;
     if (!this.#resumed) return this.close({ error: lost }, lost);
     this.#state = "rejoining";
     try {
