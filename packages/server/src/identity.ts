@@ -63,13 +63,14 @@ export function ownerIn(name: string): string {
 
 function identifiedBy(identify: NonNullable<ServeOptions["identify"]>, principal: unknown): string {
   const name: unknown = identify(principal);
-  if (typeof name === "string" && name !== "") return `identify:${name}`;
+  if (typeof name === "string" && name !== "" && !LONE.test(name)) return `identify:${name}`;
   // The rejection of a promise would end the process.
   invoke(
     () => name,
     () => {},
   );
-  throw misuse(`identify must return a string at once, not ${name === "" ? "an empty one" : whatIs(name)}`);
+  const what = name === "" ? "an empty one" : typeof name === "string" ? "one with half of a character" : whatIs(name);
+  throw misuse(`identify must return a string at once, not ${what}`);
 }
 
 /**
@@ -96,11 +97,14 @@ function isGiven(part: unknown): boolean {
   return part !== undefined && part !== null && part !== "";
 }
 
+/** Half of a character. As bytes all of them are the same, so they identify nobody. */
+const LONE = /\p{Surrogate}/u;
+
 /** A primitive that identifies by itself, with its type. */
 function plainOf(value: unknown): string | undefined {
   const isPlain =
     typeof value === "string"
-      ? value !== ""
+      ? value !== "" && !LONE.test(value)
       : value === true || typeof value === "bigint" || (typeof value === "number" && !Number.isNaN(value));
   return isPlain ? `${typeof value}:${value}` : undefined;
 }

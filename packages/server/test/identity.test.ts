@@ -76,6 +76,7 @@ describe("a principal without an identity", () => {
     ["an id that is an object", { id: { of: "ann" }, sub: "ann" }, "an object"],
     ["an id that is a function", { id: () => 1 }, "an object"],
     ["an empty id", { id: "" }, "an object"],
+    ["an id with half of a character", { id: "ann\ud800" }, "an object"],
     ["an issuer that is an object", { sub: "ann", iss: new URL("https://a") }, "an object"],
     ["an empty string", "", "an empty string"],
     ["no number", Number.NaN, "number"],
@@ -105,6 +106,7 @@ describe("a principal without an identity", () => {
   it.each([
     ["number", () => 1],
     ["an empty one", () => ""],
+    ["one with half of a character", () => "ann\ud800"],
     ["undefined", () => undefined],
     ["a promise", () => Promise.reject(new Error("no"))],
   ])("is one for which `identify` returns %s", (what, identify) => {

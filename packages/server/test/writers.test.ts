@@ -201,7 +201,7 @@ describe("A writer of blocks", () => {
     expect([written, outcome(), reader.reason]).toEqual([
       ["1", "cut"],
       "over",
-      expect.objectContaining({ message: "the reader takes nothing" }),
+      expect.objectContaining({ message: "the reader takes nothing", code: "slow_reader" }),
     ]);
     expect(vi.getTimerCount()).toBe(0);
   });

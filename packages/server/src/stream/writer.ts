@@ -1,4 +1,4 @@
-import { Disconnected, encodeComment } from "@parlance/wire";
+import { Disconnected, disconnected, encodeComment } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { invoke } from "../callback.js";
 import { defer, sharesTimers } from "../defer.js";
@@ -134,7 +134,7 @@ export class BlockWriter implements SseWriter {
       const done = reader.hold(resolve);
       const stop = reader.timeout(this.#options.limits.stall, () => {
         this.#cut();
-        reader.close(new Error("the reader takes nothing"));
+        reader.close(disconnected("the reader takes nothing", "slow_reader", false));
       });
       void room.then(stop).then(done);
     });
