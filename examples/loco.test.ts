@@ -188,6 +188,8 @@ describe("loco's example, as its document has it", () => {
     const { size } = await workspace.files();
     const count = (total_files: number) => ({ index_status: "complete", total_files, indexed_files: total_files });
     expect(await agent.rebuildIndex({ workspace_id })).toEqual(count(size));
+    for (const changes of [{}, "a", null] as unknown as never[])
+      await expect(agent.updateIndex({ workspace_id, changes })).rejects.toMatchObject({ status: 400 });
     const content_hash = `sha256:${"0".repeat(64)}`;
     const created = (file_path: string) => ({ type: "created" as const, file_path, content_hash });
     expect(await agent.updateIndex({ workspace_id, changes: [created("a"), created("b")] })).toEqual(count(size + 2));

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { connect } from "@parlance/client";
-import { applyPatch } from "@parlance/edits";
+import { applyPatch, parseEditBlocks } from "@parlance/edits";
 import { serve } from "@parlance/server";
 import { describe, expect, it } from "vitest";
 import { readDiffMessage, toDiffMessages } from "../helpers/agentsmithy-diff.js";
@@ -217,5 +217,18 @@ describe("A diff message", () => {
     // Two lines before `line_start` a hunk cannot be about it.
     expect(readDiffMessage(message({ line_start: 2, line_end: 2 }))).not.toHaveProperty("at");
     expect(readDiffMessage(message({ line_start: 3, line_end: 3 }))).toHaveProperty("at");
+  });
+});
+
+describe("Content of an edit block that is not indented", () => {
+  const flat = (lines: readonly string[]) =>
+    `\`\`\`edit\nfile: a.py\naction: edit\nline_start: 1\nline_end: 2\nold_content: |\n  one\n  two\nnew_content: |\n${lines.join("\n")}\nreason: x\n\`\`\`\n`;
+
+  it("is read as it is, with one repair for all its lines", () => {
+    const reading = parseEditBlocks(flat(["ONE", "  two", "THREE"]));
+    if (!reading.ok) throw new Error(reading.errors[0]!.message);
+    expect(reading.repairs.filter(({ kind }) => kind === "unindented-content")).toHaveLength(1);
+    const result = applyPatch(reading.patch, "one\ntwo\n");
+    expect(result.ok && result.text).toBe("ONE\ntwo\nTHREE\n");
   });
 });

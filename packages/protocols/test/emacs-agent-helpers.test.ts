@@ -198,6 +198,7 @@ describe.each<TranscriptFormat>(["json", "markdown", "org"])("A transcript as %s
   it("reads back as it was, to the order of its fields", () => {
     const read = parseTranscript(formatTranscript(example, format), format);
     expect(JSON.stringify(read, null, 2)).toBe(JSON.stringify(example, null, 2));
+    if (format === "json") expect(formatTranscript(example, format)).toBe(`${JSON.stringify(example, null, 2)}\n`);
   });
 
   const seed = 20251114;

@@ -138,6 +138,31 @@ overEachCarrier("In frames", (carrier) => {
     expect(await heard.promise).toEqual(message);
   });
 
+  it("loco: the parts of a patch's error are texts", async () => {
+    const refused: unknown[] = [];
+    const over = deferred();
+    const stream: LoCoHandlers["stream"] = async (_, channel) => {
+      channel.send(hello);
+      for await (const one of channel) if (one.type === "client.cancel") over.resolve();
+    };
+    const refuse = (_: unknown, { message }: Error) => void refused.push(message);
+    const served = { hooks: { refuse } };
+    const { client } = await hold(carrier, loco, { stream } as LoCoHandlers, { served });
+    await using channel = await client.stream(input, { open: { client_info } });
+    const result = { type: "client.patch_apply_result", patch_id: "p", file_path: "a", success: false } as const;
+    for (const error of [
+      { message: 1, type: "conflict" },
+      { message: "x", type: 1 },
+    ])
+      channel.send({ ...result, error } as never);
+    channel.send({ type: "client.cancel" } as never);
+    await over.promise;
+    expect(refused).toEqual([
+      expect.stringContaining("`error.message` must be string"),
+      expect.stringContaining("`error.type` must be string"),
+    ]);
+  });
+
   it.each<[what: string, StreamServerMessage]>([
     ["another tool than the document's", { type: "tool.execute", tool_name: "lint", args: {}, status: "started" }],
     ["a token, while the answer is made", { type: "assistant.token", token: "a" }],
