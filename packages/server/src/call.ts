@@ -165,7 +165,7 @@ export function sessionOf(context: Context, { input, principal }: Called): strin
 }
 
 /** Where the asks of streams are kept, and looked for: under the session that a message or decision names, else under its principal. */
-export function asksOf(context: Context, { principal }: Called, named: AnyMessage): string {
+export function asksOf(context: Context, principal: unknown, named: AnyMessage): string {
   const { session } = context.contract;
   const key = session === undefined ? "" : (named as unknown as Readonly<Record<string, unknown>>)[session];
   if (key === undefined)

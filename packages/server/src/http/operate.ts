@@ -21,7 +21,7 @@ export async function operate(
   ledger.assertRoom(owner, "to come");
   const reply = { ...(settles && input), type: name } as AnyMessage;
   const named = settles || endsSession || sessions.joined ? sessionOf(context, called) : undefined;
-  const session = named ?? (settles ? asksOf(context, called, reply) : undefined);
+  const session = named ?? (settles ? asksOf(context, called.principal, reply) : undefined);
   const claimed = session !== undefined && settles ? await sessions.claim(session, reply) : undefined;
   // A handler of a session's decision has the protocol's own words for an unknown session or ask.
   if (settles && !claimed && named === undefined && !context.options.keepsAsks) throw unasked(name);

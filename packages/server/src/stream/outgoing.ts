@@ -206,6 +206,8 @@ export class Outgoing {
       // The reader is gone, so only the server can learn of a failed clean-up.
       (error) => this.#context.callbacks.report(error, "handler", this.#operation),
     );
+    // A finished generator holds its arguments.
+    this.#generator = undefined;
   }
 
   #over(): unknown {

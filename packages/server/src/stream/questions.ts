@@ -11,15 +11,23 @@ import type { Called } from "../options.js";
  */
 export class Questions {
   readonly #context: Context;
-  readonly #called: Called;
+  readonly #principal: unknown;
+  /** The session that the call names: its name, and its key where its readers share the stream's questions. */
+  readonly #session: string | undefined;
+  readonly #shared: string | undefined;
   readonly #scope: Scope;
   readonly #asks: OpenAsks;
   /** The question that `ask` sends now. */
   #asking: AnyMessage | undefined;
 
   constructor(context: Context, called: Called, scope: Scope) {
+    const { session } = context.contract;
+    const { closedBy } = context.contract.operations[called.operation]!.answer.stream!;
     this.#context = context;
-    this.#called = called;
+    // Not the call: its input may be large, and a finished stream is kept for its readers.
+    this.#principal = called.principal;
+    this.#session = sessionOf(context, called);
+    this.#shared = this.#session === undefined || closedBy === undefined ? undefined : String(called.input[session!]);
     this.#scope = scope;
     this.#asks = new OpenAsks(context.contract, "server");
   }
@@ -30,12 +38,9 @@ export class Questions {
     options: AskOptions<AnyMessage> | undefined,
     send: (message: AnyMessage) => unknown,
   ): Promise<AnyMessage> {
-    const { contract, sessions } = this.#context;
-    const { operation, input } = this.#called;
-    const session = sessionOf(this.#context, this.#called);
+    const { sessions } = this.#context;
     // A session shows its asks to all readers.
-    if (session !== undefined && contract.operations[operation]!.answer.stream!.closedBy !== undefined)
-      return sessions.session(session, String(input[contract.session!])).ask(message, options);
+    if (this.#shared !== undefined) return sessions.session(this.#session!, this.#shared).ask(message, options);
     const show = (): void => {
       this.#asking = message;
       try {
@@ -44,15 +49,17 @@ export class Questions {
         this.#asking = undefined;
       }
     };
-    return sessions.ask(session ?? asksOf(this.#context, this.#called, message), message, show, this.#scope, options);
+    return sessions.ask(this.#keyOf(message), message, show, this.#scope, options);
   }
 
   /** Opens a question that the handler yields or sends. */
   note(message: AnyMessage): void {
     if (message === this.#asking || !this.#asks.exchangeOf(message)) return;
-    const { sessions } = this.#context;
-    const key = sessionOf(this.#context, this.#called) ?? asksOf(this.#context, this.#called, message);
-    void sessions.ask(key, message, () => {}, this.#scope).catch(() => {});
+    void this.#context.sessions.ask(this.#keyOf(message), message, () => {}, this.#scope).catch(() => {});
+  }
+
+  #keyOf(message: AnyMessage): string {
+    return this.#session ?? asksOf(this.#context, this.#principal, message);
   }
 }
 
