@@ -199,7 +199,8 @@ export interface StreamCall<Out, Asks = Record<never, never>, S = never> extends
    * The promise resolves when the reader has room for another message, and rejects with the reason of `call.signal` when the stream ends first.
    * Await it: without that, `send` throws at the limit `maxQueued`.
    *
-   * @throws `Violation` for a message that breaks its schema; `Disconnected` with code `slow_reader` at the limit, or `closed` after the end
+   * @throws `Violation` for a message that breaks its schema; `Disconnected` with code `slow_reader` at the limit, or `closed` after the end;
+   * `Refusal` for a question above `maxAsks`
    */
   send(message: Out): Promise<void>;
   /**

@@ -4,7 +4,6 @@ import {
   type AnyMessage,
   Disconnected,
   type Input,
-  misuse,
   Refusal,
   type Route,
   type Unbind,
@@ -164,13 +163,13 @@ export function sessionOf(context: Context, { input, principal }: Called): strin
   return key === undefined ? undefined : nameOf(context, principal, String(key));
 }
 
-/** Where the asks of streams are kept, and looked for: under the session that a message or decision names, else under its principal. */
-export function asksOf(context: Context, principal: unknown, named: AnyMessage): string {
-  const { session } = context.contract;
-  const key = session === undefined ? "" : (named as unknown as Readonly<Record<string, unknown>>)[session];
-  if (key === undefined)
-    throw misuse(`${context.contract.name}: no decision can name this ${named.type}, because it has no ${session}`);
-  return nameOf(context, principal, String(key));
+/**
+ * Where the asks of streams are kept, and looked for: under a session's key, and under the principal alone where the contract has no
+ * sessions. Undefined where it has, and no key is known.
+ */
+export function asksOf(context: Context, principal: unknown, key: unknown): string | undefined {
+  if (context.contract.session === undefined) return nameOf(context, principal, "");
+  return key === undefined ? undefined : nameOf(context, principal, String(key));
 }
 
 /** A session belongs to the principal that uses its key, unless principals share them. */

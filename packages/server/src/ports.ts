@@ -82,7 +82,10 @@ export interface Claimed extends Pick<Waiting, "message"> {
 export interface SessionStore {
   /** What a handler gets as `call.session(id)`, by the session's name. */
   session(key: string, id: string): AnySession;
-  /** Opens an ask that `show` sends to one reader, until the scope closes. Rejects where it is not answered. */
+  /**
+   * Opens an ask that `show` sends to one reader, until the scope closes. Throws `Refusal` where too many are open; rejects where it is not
+   * answered.
+   */
   ask(
     key: string,
     message: AnyMessage,

@@ -21,10 +21,11 @@ export async function operate(
   ledger.assertRoom(owner, "to come");
   const reply = { ...(settles && input), type: name } as AnyMessage;
   const named = settles || endsSession || sessions.joined ? sessionOf(context, called) : undefined;
-  const session = named ?? (settles ? asksOf(context, called.principal, reply) : undefined);
+  const session = named ?? (settles ? asksOf(context, called.principal, undefined) : undefined);
   const claimed = session !== undefined && settles ? await sessions.claim(session, reply) : undefined;
   // A handler of a session's decision has the protocol's own words for an unknown session or ask.
-  if (settles && !claimed && named === undefined && !context.options.keepsAsks) throw unasked(name);
+  if (settles && !claimed && named === undefined && !context.options.keepsAsks)
+    throw unasked(name, session === undefined ? context.contract.session : undefined);
   let settled: { readonly done: Promise<void> | void } | undefined;
   const ask: OpenAsk | undefined = claimed && {
     message: claimed.message,
@@ -55,8 +56,10 @@ export async function operate(
   }
 }
 
-function unasked(operation: string): Refusal {
-  return new Refusal(`no question that ${operation} answers is open with this id`, { status: 404 });
+/** `missing`: the property that would name the question's session. */
+function unasked(operation: string, missing: string | undefined): Refusal {
+  const what = `no question that ${operation} answers is open`;
+  return new Refusal(missing ? `${what} without \`${missing}\`: send it` : `${what} with this id`, { status: 404 });
 }
 
 /** Waits for a handler, whose caller may go, but not be revoked. */

@@ -68,7 +68,7 @@ export class LocalSessions implements SessionStore {
   session(key: string): AnySession {
     return {
       send: (message) => this.#send(key, message).room,
-      ask: (message, options) => this.#ask(key, message, options),
+      ask: async (message, options) => this.#ask(key, message, options),
     };
   }
 
@@ -223,25 +223,25 @@ export class LocalSessions implements SessionStore {
     }
   }
 
-  /** `stream`: the one that shows it. Without it every reader of the session is shown it. */
+  /** `stream`: the one that shows it. Without it every reader of the session is shown it. Throws what keeps it from being opened. */
   #ask(
     key: string,
     message: AnyMessage,
     options: AskOptions<AnyMessage> = {},
     stream?: { readonly show: () => unknown; readonly scope: Scope },
   ): Promise<AnyMessage> {
+    options.signal?.throwIfAborted();
+    if (!stream) this.check(message);
+    const hub = this.#hubOf(key);
+    const scope = hub.scope.child("asks");
+    try {
+      this.#ledger.take(ownerIn(key), "ask", scope);
+    } catch (error) {
+      scope.close();
+      closeIfIdle(hub);
+      throw error;
+    }
     return new Promise<AnyMessage>((resolve, reject) => {
-      options.signal?.throwIfAborted();
-      if (!stream) this.check(message);
-      const hub = this.#hubOf(key);
-      const scope = hub.scope.child("asks");
-      try {
-        this.#ledger.take(ownerIn(key), "ask", scope);
-      } catch (error) {
-        scope.close();
-        closeIfIdle(hub);
-        throw error;
-      }
       const settle = (answer: AnyMessage): void => {
         resolve(answer);
         scope.close(new DOMException("it is answered", "AbortError"));

@@ -31,7 +31,8 @@ export class Outgoing {
   readonly #context: Context;
   readonly #operation: string;
   readonly #principal: unknown;
-  readonly #encode: (message: AnyMessage) => Encoded;
+  readonly #encode: Encode;
+  readonly #note: ((message: AnyMessage) => void) | undefined;
   readonly #scope: Scope;
   #generator: AsyncIterator<AnyMessage> | undefined;
   /** Whether the generator works on its next message. */
@@ -44,7 +45,7 @@ export class Outgoing {
   #onError: OnError | undefined;
   #ended: { readonly error?: unknown } | undefined;
 
-  /** `note` is called with each message. */
+  /** `note` is called with each message that is sent, and may refuse it. */
   constructor(
     context: Context,
     { operation, principal }: Called,
@@ -54,13 +55,8 @@ export class Outgoing {
     this.#context = context;
     this.#operation = operation;
     this.#principal = principal;
-    this.#encode = !note
-      ? encode
-      : (message) => {
-          const encoded = encode(message);
-          note(message);
-          return encoded;
-        };
+    this.#encode = encode;
+    this.#note = note;
     this.#scope = scope;
   }
 
@@ -77,20 +73,12 @@ export class Outgoing {
   readonly send = (message: AnyMessage): Promise<void> => {
     const encoded = this.#encode(message);
     if (this.#scope.closed || this.#ended) throw this.#over();
-    if (this.#onNext) {
-      this.#give(encoded);
-      return ROOM;
-    }
-    const { ledger, limits, ownerOf } = this.#context;
-    const queued = this.#queued + encoded.data.length;
-    // One message has room in any case, so that a handler that awaits each is never refused.
-    if (this.#queue.length > 0 && queued > ledger.allowance(ownerOf(this.#principal), limits.maxQueued))
-      throw disconnected(
-        `the reader of ${this.#operation} is more than ${limits.maxQueued} characters behind: await \`send\``,
-        "slow_reader",
-        true,
-      );
-    return this.#wait(encoded);
+    const isWanted = this.#onNext !== undefined;
+    if (!isWanted) this.#assertRoom(encoded);
+    this.#note?.(message);
+    if (!isWanted) return this.#wait(encoded);
+    this.#give(encoded);
+    return ROOM;
   };
 
   /** Calls `onNext` with the next message, or with undefined at the end, or `onError` with the handler's error. */
@@ -143,6 +131,7 @@ export class Outgoing {
     if (step.done) return this.#end({});
     try {
       const encoded = this.#encode(step.value);
+      this.#note?.(step.value);
       if (this.#onNext) this.#give(encoded);
       else this.#wait(encoded);
     } catch (error) {
@@ -151,6 +140,16 @@ export class Outgoing {
   };
 
   readonly #onFailed = (error: unknown): void => this.#end({ error });
+
+  /** One message has room in any case, so that a handler that awaits each is never refused. */
+  #assertRoom({ data }: Encoded): void {
+    const { ledger, limits, ownerOf } = this.#context;
+    const queued = this.#queued + data.length;
+    if (this.#queue.length === 0 || queued <= ledger.allowance(ownerOf(this.#principal), limits.maxQueued)) return;
+    const { maxQueued } = limits;
+    const behind = `the reader of ${this.#operation} is more than ${maxQueued} characters behind: await \`send\``;
+    throw disconnected(behind, "slow_reader", true);
+  }
 
   #give(encoded: Encoded): void {
     const onNext = this.#onNext!;

@@ -1,5 +1,5 @@
 import type { AskOptions } from "@parlance/contract";
-import type { AnyMessage } from "@parlance/wire";
+import { type AnyMessage, type Input, Violation } from "@parlance/wire";
 import { OpenAsks } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { asksOf, type Context, sessionOf } from "../call.js";
@@ -19,6 +19,8 @@ export class Questions {
   readonly #asks: OpenAsks;
   /** The question that `ask` sends now. */
   #asking: AnyMessage | undefined;
+  /** The session's key in the last message that has one, such as the first message of a new session. */
+  #key: unknown;
 
   constructor(context: Context, called: Called, scope: Scope) {
     const { session } = context.contract;
@@ -49,26 +51,47 @@ export class Questions {
         this.#asking = undefined;
       }
     };
-    return sessions.ask(this.#keyOf(message), message, show, this.#scope, options);
+    return sessions.ask(this.#nameOf(message), message, show, this.#scope, options);
   }
 
-  /** Opens a question that the handler yields or sends. */
+  /** Opens a question that the handler yields or sends. Throws what keeps it from being opened. */
   note(message: AnyMessage): void {
-    if (message === this.#asking || !this.#asks.exchangeOf(message)) return;
-    void this.#context.sessions.ask(this.#keyOf(message), message, () => {}, this.#scope).catch(() => {});
+    this.#key = this.#keyIn(message);
+    const { options, sessions } = this.#context;
+    if (options.keepsAsks || message === this.#asking || !this.#asks.exchangeOf(message)) return;
+    sessions.ask(this.#nameOf(message), message, () => {}, this.#scope).catch(() => {});
   }
 
-  #keyOf(message: AnyMessage): string {
-    return this.#session ?? asksOf(this.#context, this.#principal, message);
+  #keyIn(message: AnyMessage): unknown {
+    const { session } = this.#context.contract;
+    return session === undefined ? undefined : ((message as AnyMessage & Input)[session] ?? this.#key);
+  }
+
+  /** @throws `Violation` where no decision could find the question */
+  #nameOf(message: AnyMessage): string {
+    const { contract } = this.#context;
+    const name = this.#session ?? asksOf(this.#context, this.#principal, this.#keyIn(message));
+    if (name !== undefined) return name;
+    const { type: subject } = message;
+    const session = contract.session!;
+    throw new Violation(
+      `\`${session}\` is missing in the message ${subject}, its call and the messages before it, so that no decision could find the question: set it, or the option keepsAsks`,
+      {
+        code: "schema",
+        protocol: contract.name,
+        side: "server",
+        subject,
+        flaws: [{ at: "", keyword: "required", params: { missingProperty: session } }],
+      },
+    );
   }
 }
 
 /** Whether a stream has questions that are open for it alone. In a stream of a session they are the session's. */
-export function hasQuestions({ contract, options }: Context, { operation }: Called): boolean {
+export function hasQuestions({ contract }: Context, { operation }: Called): boolean {
   const { closedBy, messages } = contract.operations[operation]!.answer.stream!;
   return (
     closedBy === undefined &&
-    !options.keepsAsks &&
     (contract.exchanges ?? []).some(
       ({ ask, by, answers }) =>
         by === "server" && messages.includes(ask) && answers.some((answer) => answer.operation !== undefined),
