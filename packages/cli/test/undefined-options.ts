@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 
-/** What `@tsconfig/strictest` adds to `strict`, but for unused names. */
+/** What `@tsconfig/strictest` adds to `strict`. */
 export const strictest: ts.CompilerOptions = {
   exactOptionalPropertyTypes: true,
   noUncheckedIndexedAccess: true,
@@ -10,6 +10,8 @@ export const strictest: ts.CompilerOptions = {
   noFallthroughCasesInSwitch: true,
   noImplicitOverride: true,
   noImplicitReturns: true,
+  noUnusedLocals: true,
+  noUnusedParameters: true,
   allowUnusedLabels: false,
   allowUnreachableCode: false,
   verbatimModuleSyntax: true,
