@@ -28,11 +28,9 @@ export async function* readToolCall(stage: Stage, value: unknown): AsyncGenerato
   const calls = readCalls(parseJson(value));
   if (calls.length === 0) yield refuse(null, "The value is neither a patch nor a tool call that edits files.");
   for (const call of calls) {
-    if (call.path === undefined) yield refuse(null, "The tool call names no file; write its path as `path`.");
-    else
-      yield await readOne(stage, call, stripRoot(call.path, stage.roots)).catch((error) => ({
-        conflict: toConflict(error, call.path!),
-      }));
+    const path = call.path && stripRoot(call.path, stage.roots);
+    if (path === undefined) yield refuse(null, "The tool call names no file; write its path as `path`.");
+    else yield await readOne(stage, call, path).catch((error) => ({ conflict: toConflict(error, path) }));
   }
 }
 
@@ -43,20 +41,14 @@ function refuse(path: string | null, message: string): CallReading {
 async function readOne(stage: Stage, call: Call, given: string): Promise<CallReading> {
   const path = claimName(stage, given);
   const state = await look(stage, path);
-  if (state === null && call.command === "str_replace" && call.old)
-    throw new Refused(
-      path,
-      "missing",
-      `${quote(path)} does not exist. Check the path, or send the whole text of a new file.`,
-    );
+  const message = `${quote(path)} does not exist. Check the path, or send the whole text of a new file.`;
+  if (state === null && call.command === "str_replace" && call.old) throw new Refused(path, "missing", message);
+  const options = state === null ? {} : { text: state.text };
   const read = attempt((repairs) =>
-    state !== null && call.replaces
-      ? [replaceFile(path, call.text!)]
-      : readChange({ ...call, path }, state === null ? {} : { text: state.text }, repairs),
+    state !== null && call.replaces ? [replaceFile(path, call.text!)] : readChange({ ...call, path }, options, repairs),
   );
-  return read instanceof Unreadable
-    ? refuse(path, `${quote(path)}: ${read.message}`)
-    : { patch: { files: read.files } };
+  if (read instanceof Unreadable) return refuse(path, `${quote(path)}: ${read.message}`);
+  return { patch: { files: read.files } };
 }
 
 function replaceFile(path: string, text: string): FilePatch {

@@ -40,7 +40,7 @@ export function isBusy({ reason }: PlanConflict): boolean {
   return reason === "busy";
 }
 
-/** A conflict, thrown in this folder and caught in it. */
+/** A conflict, thrown in this folder and caught in it. Without a path it is about the file that the caller had in hand. */
 export class Refused {
   readonly conflict: PlanConflict;
   constructor(path: string | null, reason: PlanReason, message: string, hunks?: readonly Conflict[]) {
@@ -48,25 +48,10 @@ export class Refused {
   }
 }
 
-/** The same for an entry of a directory on the way to a file. The conflict is about that file. */
-export class FileRefusal {
-  readonly reason: PlanReason;
-  readonly path: string;
-  readonly message: string;
-  constructor(reason: PlanReason, path: string, message: string) {
-    this.reason = reason;
-    this.path = path;
-    this.message = message;
-  }
-}
-
 /** Converts what was thrown to a conflict. Any error but a refusal or a system error is a bug and is rethrown. */
 export function toConflict(error: unknown, path: string | null): PlanConflict {
-  if (error instanceof Refused) return error.conflict;
-  if (error instanceof FileRefusal)
-    return { path: path ?? (error.path || null), reason: error.reason, message: error.message };
-  const code = codeOf(error);
-  if (code === undefined) throw error;
+  if (error instanceof Refused) return { ...error.conflict, path: error.conflict.path ?? path };
+  if (codeOf(error) === undefined) throw error;
   // Only "EACCES: permission denied": what follows the comma is the call, with a path by handle in it.
   const what = (error as Error).message.split(",")[0];
   return { path, reason: "io", message: `${path === null ? "The root" : quote(path)}: ${what}.` };

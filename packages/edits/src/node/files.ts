@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import * as fs from "node:fs/promises";
 
 /**
@@ -8,7 +8,7 @@ import * as fs from "node:fs/promises";
  */
 export interface Files {
   open(path: string, flags: number, mode?: number): Promise<OpenFile>;
-  lstat(path: string): Promise<FileStat>;
+  lstat(path: string): Promise<Stats>;
   link(from: string, to: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
@@ -20,26 +20,13 @@ export interface Files {
 
 export interface OpenFile {
   readonly fd: number;
-  stat(): Promise<FileStat>;
+  stat(): Promise<Stats>;
   readFile(): Promise<Uint8Array>;
   writeFile(bytes: Uint8Array): Promise<void>;
   chown(uid: number, gid: number): Promise<void>;
   chmod(mode: number): Promise<void>;
   sync(): Promise<void>;
   close(): Promise<void>;
-}
-
-export interface FileStat {
-  readonly dev: number;
-  readonly ino: number;
-  readonly mode: number;
-  readonly uid: number;
-  readonly gid: number;
-  readonly size: number;
-  readonly mtimeMs: number;
-  isFile(): boolean;
-  isDirectory(): boolean;
-  isSymbolicLink(): boolean;
 }
 
 export const nodeFiles: Files = fs;
@@ -51,12 +38,10 @@ export const OPEN_DIRECTORY = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) 
 export const OPEN_FILE = constants.O_RDONLY | NOFOLLOW | (constants.O_NONBLOCK ?? 0);
 export const CREATE_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NOFOLLOW;
 
-/** The error code of a failed call, for instance "ENOENT". */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && "code" in error ? String(error.code) : undefined;
 }
 
-/** Returns the call's value, or null if the entry does not exist. */
 export async function orMissing<T>(call: Promise<T>): Promise<T | null> {
   try {
     return await call;

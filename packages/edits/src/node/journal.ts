@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { FileRefusal } from "./conflict.js";
-import { codeOf, contentHash, type Files, orMissing } from "./files.js";
+import { Refused } from "./conflict.js";
+import { codeOf, contentHash, orMissing } from "./files.js";
 import { checkName, RESERVED } from "./names.js";
 import { begin, currentOwner, end, isOwner, type Owner } from "./owner.js";
 import { listEnded, removeRecord, writeRecord } from "./records.js";
-import { type Directory, openDirectory, readRegular, writeNew } from "./root.js";
+import { type Directory, readRegular, withDirectory, writeNew } from "./root.js";
 import { isRecord } from "./shape.js";
 
 /**
@@ -31,66 +31,57 @@ export interface JournalFile {
   readonly mode: number | null;
 }
 
-export type JournalState = "pending" | "committed";
+type JournalState = "pending" | "committed";
 
 const JOURNAL = `${RESERVED}journal`;
-const LIMIT = 256 << 20;
+const MAX_BYTES = 256 << 20;
 
 /** Temporary names in the target's directory: the new content, and a second name for the old. */
-export function newName(journal: Journal, index: number): string {
-  return `${RESERVED}${journal.id}-${index}.new`;
+export function newName({ id }: Journal, index: number): string {
+  return `${RESERVED}${id}-${index}.new`;
 }
 
-export function oldName(journal: Journal, index: number): string {
-  return `${RESERVED}${journal.id}-${index}.old`;
+export function oldName({ id }: Journal, index: number): string {
+  return `${RESERVED}${id}-${index}.old`;
+}
+
+function draftName(id: string): string {
+  return `${RESERVED}draft-${id}`;
 }
 
 /** Writes the journal and takes the lock; null if another journal holds it. */
-export async function openJournal(
-  root: Directory,
-  files: Files,
-  entries: readonly JournalFile[],
-  directories: readonly string[],
-): Promise<Journal | null> {
-  const journal: Journal = {
-    version: 1,
-    id: randomBytes(6).toString("hex"),
-    owner: currentOwner(),
-    files: entries,
-    directories,
-  };
-  await removeEnded(root, files);
+export async function openJournal(root: Directory, plan: Pick<Journal, "files" | "directories">) {
+  const journal: Journal = { version: 1, id: randomBytes(6).toString("hex"), owner: currentOwner(), ...plan };
+  await removeEnded(root);
   begin(journal.id);
   try {
-    if (await placeJournal(root, files, journal)) return journal;
+    if (await placeJournal(root, journal)) return journal;
   } catch (error) {
     end(journal.id);
-    await removeEnded(root, files).catch(() => {});
+    await removeEnded(root).catch(() => {});
     throw error;
   }
   end(journal.id);
   return null;
 }
 
-async function placeJournal(root: Directory, files: Files, journal: Journal): Promise<boolean> {
+async function placeJournal(root: Directory, journal: Journal): Promise<boolean> {
+  const { files } = root;
   const draft = draftName(journal.id);
   const bytes = new TextEncoder().encode(JSON.stringify(journal));
-  await writeRecord(root, files, journal, bytes);
+  await writeRecord(root, journal, bytes);
   await files.mkdir(root.at(draft));
-  const directory = await openOwn(files, root, draft);
-  try {
+  await inOwn(root, draft, async (directory) => {
     await writeNew(files, directory.at("pending.json"), bytes, { mode: 0o600 });
     await directory.sync();
-  } finally {
-    await directory.close();
-  }
+  });
   try {
     await files.rename(root.at(draft), root.at(JOURNAL));
   } catch (error) {
     const code = codeOf(error) ?? "";
     // Windows reports EPERM where other systems report that the directory is not empty.
     if (!["ENOTEMPTY", "EEXIST"].includes(code) && !(code === "EPERM" && process.platform === "win32")) throw error;
-    await removeDraft(root, files, journal.id);
+    await removeDraft(root, journal.id);
     return false;
   }
   await root.sync();
@@ -98,37 +89,33 @@ async function placeJournal(root: Directory, files: Files, journal: Journal): Pr
 }
 
 /** Commits. A crash before it restores the old files, a crash after it completes the new ones. */
-export async function commitJournal(root: Directory, files: Files): Promise<void> {
-  await renameState(root, files, "pending", "committed");
+export async function commitJournal(root: Directory): Promise<void> {
+  await renameState(root, "pending", "committed");
 }
 
 /** Reverts a commit that failed half way, for instance in its sync. */
-export async function uncommitJournal(root: Directory, files: Files): Promise<void> {
-  const found = await readJournal(root, files);
-  if (found?.state === "committed") await renameState(root, files, "committed", "pending");
+export async function uncommitJournal(root: Directory): Promise<void> {
+  const found = await readJournal(root);
+  if (found?.state === "committed") await renameState(root, "committed", "pending");
 }
 
-async function renameState(root: Directory, files: Files, from: JournalState, to: JournalState): Promise<void> {
-  const directory = await openOwn(files, root, JOURNAL);
-  try {
-    await files.rename(directory.at(`${from}.json`), directory.at(`${to}.json`));
+function renameState(root: Directory, from: JournalState, to: JournalState): Promise<void> {
+  return inOwn(root, JOURNAL, async (directory) => {
+    await root.files.rename(directory.at(`${from}.json`), directory.at(`${to}.json`));
     await directory.sync();
-  } finally {
-    await directory.close();
-  }
+  });
 }
 
-async function openOwn(files: Files, root: Directory, name: string): Promise<Directory> {
-  const directory = await openDirectory(files, root, name);
-  if (directory === null) throw new FileRefusal("missing", name, `Somebody removed ${name} while edits were applied.`);
-  return directory;
+async function inOwn(root: Directory, name: string, use: (directory: Directory) => Promise<void>): Promise<void> {
+  const message = `Somebody removed ${name} while edits were applied.`;
+  if ((await withDirectory(root, name, use)) === null) throw new Refused(null, "missing", message);
 }
 
 /** Releases the lock in one step, then removes its remains. */
-export async function closeJournal(root: Directory, files: Files, journal: Journal): Promise<void> {
-  await files.rename(root.at(JOURNAL), root.at(draftName(journal.id)));
+export async function closeJournal(root: Directory, journal: Journal): Promise<void> {
+  await root.files.rename(root.at(JOURNAL), root.at(draftName(journal.id)));
   await root.sync();
-  await removeDraft(root, files, journal.id);
+  await removeDraft(root, journal.id);
 }
 
 export interface FoundJournal {
@@ -140,29 +127,20 @@ export interface FoundJournal {
 }
 
 /** Reads the root's journal, or null. Its content is validated as untrusted input, because it may be forged. */
-export async function readJournal(root: Directory, files: Files): Promise<FoundJournal | null> {
-  const directory = await openDirectory(files, root, JOURNAL);
-  if (directory === null) return null;
-  try {
+export function readJournal(root: Directory): Promise<FoundJournal | null> {
+  return withDirectory(root, JOURNAL, async (directory): Promise<FoundJournal> => {
     for (const state of ["pending", "committed"] as const) {
-      const content = await readRegular(files, directory, `${state}.json`, LIMIT);
-      if (!content) continue;
-      return {
-        journal: parseJournal(new TextDecoder().decode(content.bytes)),
-        state,
-        hash: contentHash(content.bytes),
-      };
+      const content = await readRegular(directory, `${state}.json`, MAX_BYTES);
+      if (content) return { journal: parseJournal(content.bytes), state, hash: contentHash(content.bytes) };
     }
     return { journal: null, state: "pending", hash: "" };
-  } finally {
-    await directory.close();
-  }
+  });
 }
 
-function parseJournal(text: string): Journal | null {
+function parseJournal(bytes: Uint8Array): Journal | null {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     return null;
   }
@@ -189,33 +167,26 @@ function matches(value: unknown, pattern: RegExp): boolean {
 }
 
 /** Removes journal drafts that this user's processes left behind; what looks like one without a record stays. */
-export async function removeDrafts(root: Directory, files: Files): Promise<void> {
-  const names = await files.readdir(root.at("."));
-  if (names.some((name) => name.startsWith(`${RESERVED}draft-`))) await removeEnded(root, files);
+export async function removeDrafts(root: Directory): Promise<void> {
+  const names = await root.files.readdir(root.at("."));
+  if (names.some((name) => name.startsWith(draftName("")))) await removeEnded(root);
 }
 
 /** Removes drafts and records of processes that have ended, but not those of the journal in place. */
-export async function removeEnded(root: Directory, files: Files): Promise<void> {
-  for (const id of await listEnded(root, files)) {
-    const placed = await readJournal(root, files);
-    if (placed?.journal?.id !== id) await removeDraft(root, files, id);
+export async function removeEnded(root: Directory): Promise<void> {
+  for (const id of await listEnded(root)) {
+    const placed = await readJournal(root);
+    if (placed?.journal?.id !== id) await removeDraft(root, id);
   }
 }
 
-function draftName(id: string): string {
-  return `${RESERVED}draft-${id}`;
-}
-
-async function removeDraft(root: Directory, files: Files, id: string): Promise<void> {
+async function removeDraft(root: Directory, id: string): Promise<void> {
+  const { files } = root;
   const draft = draftName(id);
-  const directory = await openDirectory(files, root, draft);
-  if (directory !== null) {
-    try {
-      for (const state of ["pending", "committed"]) await orMissing(files.unlink(directory.at(`${state}.json`)));
-    } finally {
-      await directory.close();
-    }
-    await orMissing(files.rmdir(root.at(draft)));
-  }
-  await removeRecord(root, files, id);
+  const removed = await withDirectory(root, draft, async (directory) => {
+    for (const state of ["pending", "committed"]) await orMissing(files.unlink(directory.at(`${state}.json`)));
+    return true;
+  });
+  if (removed) await orMissing(files.rmdir(root.at(draft)));
+  await removeRecord(root, id);
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { threadId } from "node:worker_threads";
+import { codeOf } from "./files.js";
 import { isRecord } from "./shape.js";
 
 /**
@@ -20,7 +21,6 @@ export function currentOwner(): Owner {
   return { host: hostname(), pid: process.pid, started: startOf(process.pid) ?? 0, thread: threadId };
 }
 
-/** Whether a value read from a file is an owner. */
 export function isOwner(value: unknown): value is Owner {
   if (!isRecord(value) || typeof value.host !== "string") return false;
   return [value.pid, value.started, value.thread].every(Number.isSafeInteger);
@@ -39,15 +39,14 @@ export function end(id: string): void {
 export function isAlive(owner: Owner, id: string): boolean {
   if (owner.host !== hostname()) return true;
   if (owner.pid === process.pid && owner.started === currentOwner().started)
-    return owner.thread === threadId ? running.has(id) : true;
+    return owner.thread !== threadId || running.has(id);
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
     // EPERM: the process exists and belongs to another user.
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return codeOf(error) === "EPERM";
   }
-  const started = startOf(owner.pid);
-  return process.platform === "linux" ? started === owner.started : true;
+  return process.platform !== "linux" || startOf(owner.pid) === owner.started;
 }
 
 /** Start time of a process from /proc/<pid>/stat (proc(5), field 22); null if there is none or it is an unreaped zombie. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Patch } from "../patch.js";
 import { describeChanges, type FileState, invertChanges, type Move, type PlannedFile, summarize } from "./changes.js";
-import { type PlanConflict, Refused } from "./conflict.js";
+import { Refused } from "./conflict.js";
 import { contentHash, encodeText } from "./files.js";
 import { checkName, foldName, type NameRules, quote, sameOnSome } from "./names.js";
 import { isRecord } from "./shape.js";
@@ -17,58 +17,40 @@ export interface Changes {
 
 type Claims = Omit<Changes, "preview">;
 
-export type ChangesReading =
-  | { readonly ok: true; readonly changes: Changes }
-  | { readonly ok: false; readonly conflicts: readonly PlanConflict[] };
-
 /**
  * Validates a plan that may have been stored, edited or forged. Every claim is checked against another one or the rules,
- * and only checked values are copied; `refuseStale` checks the claims about the disk.
+ * and only checked values are copied; `applyPlan` checks the claims about the disk. @throws `Refused`
  */
-export function readPlan(plan: unknown, rules: NameRules): ChangesReading {
-  if (isRecord(plan) && Array.isArray(plan.conflicts) && plan.conflicts.length > 0)
-    return { ok: false, conflicts: plan.conflicts };
-  return reading(() => {
-    if (!isRecord(plan) || !Array.isArray(plan.conflicts)) throw malformed("has no list of conflicts");
-    const changes = readChanges(plan, rules);
-    checkModes(changes);
-    const preview = checkPreview(plan.preview, changes);
-    checkCounts(plan, preview);
-    return { ...changes, preview };
-  });
+export function readPlan(plan: unknown, rules: NameRules): Changes {
+  if (!isRecord(plan) || !Array.isArray(plan.conflicts)) throw malformed("has no list of conflicts");
+  const claims = readClaims(plan, rules);
+  checkModes(claims);
+  const preview = checkPreview(plan.preview, claims);
+  checkCounts(plan, preview);
+  return { ...claims, preview };
 }
 
-/** Reads the result of `applyPlan` and returns the changes that revert it. */
-export function readWritten(written: unknown, rules: NameRules): ChangesReading {
-  return reading(() => {
-    const { root, files, moves } = readChanges(written, rules);
-    checkCounts(written, describeChanges(files, moves));
-    const inverse = { root, ...invertChanges(files, moves) };
-    const preview = checkPreview((written as { inverse?: unknown }).inverse, inverse);
-    checkRestoredModes(inverse);
-    return { ...inverse, preview };
-  });
-}
-
-function reading(read: () => Changes): ChangesReading {
-  try {
-    return { ok: true, changes: read() };
-  } catch (error) {
-    if (error instanceof Refused) return { ok: false, conflicts: [error.conflict] };
-    throw error;
-  }
+/** Reads the result of `applyPlan` and returns the changes that revert it. @throws `Refused` */
+export function readWritten(written: unknown, rules: NameRules): Changes {
+  const { root, files, moves } = readClaims(written, rules);
+  checkCounts(written, describeChanges(files, moves));
+  const claims = { root, ...invertChanges(files, moves) };
+  const preview = checkPreview((written as { inverse?: unknown }).inverse, claims);
+  // Restored files may have any permissions, but setuid, setgid and sticky bits only if the present files have them.
+  const known = claims.files.reduce((bits, { before }) => bits | (before?.mode ?? 0), 0o777);
+  for (const { path, after } of claims.files) if (after && (after.mode & ~known) !== 0) throw badMode(path, after.mode);
+  return { ...claims, preview };
 }
 
 function malformed(what: string, path: string | null = null): Refused {
   return new Refused(path, "malformed", `The plan, or the result to undo, ${what}. Plan the edit again.`);
 }
 
-function readChanges(value: unknown, rules: NameRules): Claims {
+function readClaims(value: unknown, rules: NameRules): Claims {
   if (!isRecord(value)) throw malformed("is not an object");
   const { root, files, moves } = value;
-  if (typeof root !== "string") throw malformed("names no root");
-  if (!Array.isArray(files)) throw malformed("has no list of files");
-  if (!Array.isArray(moves)) throw malformed("has no list of moves");
+  if (typeof root !== "string" || !Array.isArray(files) || !Array.isArray(moves))
+    throw malformed("lacks its root, or a list of files or moves");
   // Not `map`, which skips the holes of an array.
   const read = Array.from(files, (file) => readFile(file, rules));
   checkPaths(read);
@@ -82,6 +64,11 @@ function readFile(value: unknown, rules: NameRules): PlannedFile {
   const after = readState(value.after, path);
   if (!before && !after) throw malformed(`neither expects nor makes ${quote(path)}`, path);
   return { path, before, after };
+}
+
+function readMove(value: unknown, rules: NameRules): Move {
+  if (!isRecord(value)) throw malformed("has a move that is not an object");
+  return { from: readName(value.from, rules), to: readName(value.to, rules) };
 }
 
 /** A name for the disk: the rules of `planEdits` also hold for a plan from elsewhere. */
@@ -117,20 +104,18 @@ function checkPaths(files: readonly PlannedFile[]): void {
     seen.add(path);
     for (let end = path.indexOf("/"); ; end = path.indexOf("/", end + 1)) {
       const prefix = end < 0 ? path : path.slice(0, end);
-      const fold = foldName(prefix);
-      const other = prefixes.get(fold) ?? prefix;
+      const other = prefixes.get(foldName(prefix)) ?? prefix;
       if (other !== prefix) throw new Refused(path, "case-collision", sameOnSome(path, other));
-      prefixes.set(fold, prefix);
+      prefixes.set(foldName(prefix), prefix);
       if (end < 0) break;
-      if (after && kept.has(prefix))
-        throw new Refused(path, "not-directory", `${quote(prefix)} is a file, so ${quote(path)} cannot be in it.`);
+      if (after && kept.has(prefix)) throw inFile(path, prefix);
     }
   }
 }
 
-function readMove(value: unknown, rules: NameRules): Move {
-  if (!isRecord(value)) throw malformed("has a move that is not an object");
-  return { from: readName(value.from, rules), to: readName(value.to, rules) };
+/** A file that the plan keeps cannot be another one's directory. */
+export function inFile(path: string, parent: string): Refused {
+  return new Refused(path, "not-directory", `${quote(parent)} is a file, so ${quote(path)} cannot be in it.`);
 }
 
 /**
@@ -138,28 +123,20 @@ function readMove(value: unknown, rules: NameRules): Move {
  * is writable for others or runs as its owner.
  */
 function checkModes({ files, moves }: Claims): void {
-  const known = new Set(files.flatMap(({ before }) => (before ? [before.mode & ~EXECUTABLE] : [])));
+  const known = new Set(files.flatMap(({ before }) => (before ? [before.mode & ~0o111] : [])));
   const moved = new Set(moves.map(({ to }) => to));
   for (const { path, before, after } of files) {
     if (!after) continue;
     const { mode, umask } = after;
-    const kept = (before !== null || moved.has(path)) && known.has(mode & ~EXECUTABLE);
-    if (umask ? mode !== 0o644 && mode !== 0o755 : !kept) throw badMode(path, mode);
+    const isKept = (before !== null || moved.has(path)) && known.has(mode & ~0o111);
+    if (umask ? mode !== 0o644 && mode !== 0o755 : !isKept) throw badMode(path, mode);
   }
-}
-
-/** Restored files may have any permissions, but setuid, setgid and sticky bits only if the present files have them. */
-function checkRestoredModes({ files }: Claims): void {
-  const known = files.reduce((bits, { before }) => bits | (before?.mode ?? 0), 0o777);
-  for (const { path, after } of files) if (after && (after.mode & ~known) !== 0) throw badMode(path, after.mode);
 }
 
 function badMode(path: string, mode: number): Refused {
   const message = `The plan gives ${quote(path)} the mode ${mode.toString(8)}, which is not its own and no new file's.`;
   return new Refused(path, "mode", message);
 }
-
-const EXECUTABLE = 0o111;
 
 /** A reviewer decides by the preview, so it must match the files. */
 function checkPreview(preview: unknown, { files, moves }: Claims): Patch {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { homedir, tmpdir } from "node:os";
 import { isAbsolute, join, sep } from "node:path";
-import { FileRefusal } from "./conflict.js";
+import { Refused } from "./conflict.js";
 import { codeOf, contentHash, type Files, OPEN_FILE, orMissing } from "./files.js";
 import { currentOwner, isAlive, type Owner } from "./owner.js";
 import { type Directory, syncDirectory, writeNew } from "./root.js";
@@ -20,16 +20,16 @@ interface JournalRecord {
   readonly inode: number;
 }
 
-/** Records a journal durably, before it is written. @throws `FileRefusal` without a private directory for records. */
+/** Records a journal durably, before it is written. @throws `Refused` without a private directory for records. */
 export async function writeRecord(
   root: Directory,
-  files: Files,
   { id, owner }: { readonly id: string; readonly owner: Owner },
   journal: Uint8Array,
 ): Promise<void> {
+  const { files } = root;
   const { dev: device, ino: inode } = await files.lstat(root.at("."));
   const record: JournalRecord = { hash: contentHash(journal), root: root.real, device, inode };
-  const directory = await makePrivate(root, files);
+  const directory = await makePrivate(root);
   // The owner is in the name, because a crash can leave half of the content.
   const name = `${prefixOf(root)}-${owner.pid}.${owner.started}.${owner.thread}-${id}.json`;
   await writeNew(files, join(directory, name), new TextEncoder().encode(JSON.stringify(record)), { mode: 0o600 });
@@ -37,28 +37,27 @@ export async function writeRecord(
 }
 
 /** Removes the record of a journal that is closed or was never placed. */
-export async function removeRecord(root: Directory, files: Files, id: string): Promise<void> {
-  for (const file of await listFiles(root, files))
-    if (file.endsWith(`-${id}.json`)) await orMissing(files.unlink(file));
-}
-
-/** Journals recorded for a root of this path by processes that have ended. */
-export async function listEnded(root: Directory, files: Files): Promise<string[]> {
-  const names = (await listFiles(root, files)).map((file) => RECORD.exec(file)).filter((match) => match !== null);
-  const ended = names.filter(([, prefix, pid, started, thread, id]) => {
-    const owner = { ...currentOwner(), pid: Number(pid), started: Number(started), thread: Number(thread) };
-    return prefix === prefixOf(root) && !isAlive(owner, id!);
-  });
-  return ended.map((match) => match[5]!);
+export async function removeRecord(root: Directory, id: string): Promise<void> {
+  for (const file of await listFiles(root)) if (file.endsWith(`-${id}.json`)) await orMissing(root.files.unlink(file));
 }
 
 const RECORD = /([0-9a-f]{16})-(\d+)\.(\d+)\.(\d+)-([0-9a-f]{12})\.json$/;
 
+/** Journals recorded for a root of this path by processes that have ended. */
+export async function listEnded(root: Directory): Promise<string[]> {
+  return (await listFiles(root)).flatMap((file) => {
+    const [, prefix, pid, started, thread, id] = RECORD.exec(file) ?? [];
+    if (id === undefined || prefix !== prefixOf(root)) return [];
+    const owner = { ...currentOwner(), pid: Number(pid), started: Number(started), thread: Number(thread) };
+    return isAlive(owner, id) ? [] : [id];
+  });
+}
+
 /** Whether this user wrote a journal with these bytes in this root, and has not closed it. */
-export async function isRecorded(root: Directory, files: Files, id: string, hash: string): Promise<boolean> {
-  const { dev, ino } = await files.lstat(root.at("."));
-  for (const file of await listFiles(root, files)) {
-    const record = file.endsWith(`-${id}.json`) ? await readRecord(files, file) : null;
+export async function isRecorded(root: Directory, id: string, hash: string): Promise<boolean> {
+  const { dev, ino } = await root.files.lstat(root.at("."));
+  for (const file of await listFiles(root)) {
+    const record = file.endsWith(`-${id}.json`) ? await readRecord(root.files, file) : null;
     if (record?.hash !== hash) continue;
     // The path outlives a restart that renumbers devices, the numbers outlive a move. A copy has neither.
     if (record.root === root.real || (record.device === dev && record.inode === ino)) return true;
@@ -82,57 +81,53 @@ async function readRecord(files: Files, file: string): Promise<JournalRecord | n
   }
 }
 
-async function listFiles(root: Directory, files: Files): Promise<string[]> {
+async function listFiles(root: Directory): Promise<string[]> {
   const found: string[] = [];
   for (const directory of candidates()) {
-    if ((await refusePublic(root, files, directory)) !== null) continue;
-    for (const name of await files.readdir(directory)) found.push(join(directory, name));
+    if ((await findExposure(root, directory)) !== null) continue;
+    for (const name of await root.files.readdir(directory)) found.push(join(directory, name));
   }
   return found;
 }
 
 /** The user's directory for a program's state, and the one for temporary files where a home cannot be written. */
 function candidates(): string[] {
-  const { XDG_STATE_HOME: state = "", LOCALAPPDATA: local } = process.env;
-  const home =
-    process.platform === "win32"
-      ? (local ?? join(homedir(), "AppData", "Local"))
-      : isAbsolute(state)
-        ? state
-        : join(homedir(), ".local", "state");
+  const { XDG_STATE_HOME: state = "", LOCALAPPDATA: local = join(homedir(), "AppData", "Local") } = process.env;
+  const unix = isAbsolute(state) ? state : join(homedir(), ".local", "state");
+  const home = process.platform === "win32" ? local : unix;
   return [join(home, "parlance"), join(tmpdir(), `parlance-${process.getuid?.() ?? "state"}`)];
 }
 
-async function makePrivate(root: Directory, files: Files): Promise<string> {
+async function makePrivate(root: Directory): Promise<string> {
   const reasons: string[] = [];
   for (const directory of candidates()) {
-    try {
-      await files.mkdir(directory, { recursive: true, mode: 0o700 });
-    } catch (error) {
-      const code = codeOf(error);
-      if (code === undefined || !UNUSABLE.has(code)) throw error;
-      reasons.push(`${directory} cannot be made (${code})`);
-      continue;
-    }
-    const reason = await refusePublic(root, files, directory);
+    const made = root.files.mkdir(directory, { recursive: true, mode: 0o700 });
+    const reason =
+      (await made.then(
+        () => null,
+        unlessUnusable((code) => `cannot be made (${code})`),
+      )) ?? (await findExposure(root, directory));
     if (reason === null) return directory;
     reasons.push(`${directory} ${reason}`);
   }
-  const message = `Applying edits needs a private directory outside the root: ${reasons.join("; ")}. Set XDG_STATE_HOME to one.`;
-  throw new FileRefusal("journal", "", message);
+  const problem = `Applying edits needs a private directory outside the root: ${reasons.join("; ")}`;
+  throw new Refused(null, "journal", `${problem}. Set XDG_STATE_HOME to one.`);
 }
 
-const UNUSABLE = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP", "ENOENT", "EEXIST"]);
+/** What becomes of an error that says that a directory cannot be used; any other is thrown. */
+function unlessUnusable<T>(make: (code: string) => T): (error: unknown) => T {
+  return (error) => {
+    const code = codeOf(error) ?? "";
+    if (["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP", "ENOENT", "EEXIST"].includes(code)) return make(code);
+    throw error;
+  };
+}
 
 /** Why a directory can hold no records: others, or the author of the root's content, could write some. Null for a private one. */
-async function refusePublic(root: Directory, files: Files, directory: string): Promise<string | null> {
-  const real = await files.realpath(directory).catch((error) => {
-    if (UNUSABLE.has(codeOf(error) ?? "")) return null;
-    throw error;
-  });
+async function findExposure({ files, real: root }: Directory, directory: string): Promise<string | null> {
+  const real = await files.realpath(directory).catch(unlessUnusable(() => null));
   if (real === null) return "cannot be reached";
-  if (`${real}${sep}`.startsWith(root.real.endsWith(sep) ? root.real : `${root.real}${sep}`))
-    return "is inside the root";
+  if (`${real}${sep}`.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)) return "is inside the root";
   const stat = await files.lstat(real);
   if (!stat.isDirectory()) return "is not a directory";
   if (process.getuid === undefined) return null;

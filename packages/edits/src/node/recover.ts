@@ -1,22 +1,14 @@
-import { FileRefusal, type PlanConflict } from "./conflict.js";
-import { codeOf, contentHash, type Files, orMissing } from "./files.js";
-import {
-  closeJournal,
-  type FoundJournal,
-  type Journal,
-  newName,
-  oldName,
-  readJournal,
-  removeDrafts,
-  removeEnded,
-} from "./journal.js";
+import { type PlanConflict, Refused } from "./conflict.js";
+import { codeOf, contentHash, orMissing } from "./files.js";
+import * as journals from "./journal.js";
+import { type FoundJournal, type Journal, newName, oldName, readJournal } from "./journal.js";
 import { needRoot } from "./options.js";
 import { isAlive } from "./owner.js";
 import { isRecorded } from "./records.js";
 import {
   type Content,
   type Directory,
-  READ_LIMIT,
+  type Place,
   type RootOptions,
   readRegular,
   syncTree,
@@ -40,27 +32,27 @@ export interface Recovery {
  */
 export async function recover(root: string, options: RootOptions = {}): Promise<Recovery> {
   needRoot(root, options);
-  const recoverRoot = async (directory: Directory, files: Files): Promise<Recovery> => {
-    await removeEnded(directory, files);
-    return recoverIn(directory, files);
+  const recoverRoot = async (directory: Directory): Promise<Recovery> => {
+    await journals.removeEnded(directory);
+    return recoverIn(directory);
   };
   return withRoot(root, options, recoverRoot, (conflict) => ({ state: "refused", kept: [], conflict }));
 }
 
 /** `recover` in an open root, which stays open. */
-export async function recoverIn(root: Directory, files: Files): Promise<Recovery> {
-  await removeDrafts(root, files);
-  const found = await readSettled(root, files);
+export async function recoverIn(root: Directory): Promise<Recovery> {
+  await journals.removeDrafts(root);
+  const found = await readSettled(root);
   if (found === null) return { state: "clean", kept: [] };
   const { journal, state, hash } = found;
   if (journal === null) return refuseJournal("cannot be read");
   if (isAlive(journal.owner, journal.id)) return { state: "refused", kept: [], conflict: busy(journal) };
-  if (!(await isRecorded(root, files, journal.id, hash)))
+  if (!(await isRecorded(root, journal.id, hash)))
     return refuseJournal("came with the folder or is another user's: this user has no record of it");
   const isPending = state === "pending";
-  const kept = await withTree(root, files, (tree) => (isPending ? rollBack(tree, journal) : finish(tree, journal)));
+  const kept = await withTree(root, (tree) => (isPending ? rollBack(tree, journal) : finish(tree, journal)));
   // Another process may have recovered the same journal meanwhile, and the present one may be a live lock.
-  if (isSame(found, await readJournal(root, files))) await closeJournal(root, files, journal);
+  if (isSame(found, await readJournal(root))) await journals.closeJournal(root, journal);
   return { state: isPending ? "rolled-back" : "completed", kept };
 }
 
@@ -70,17 +62,17 @@ function refuseJournal(why: string): Recovery {
 }
 
 /** How many times to reread a journal that changes while it is read. */
-const READINGS = 100;
+const MAX_READINGS = 100;
 
 /**
  * Reads the journal of a live process, or one that outlived its process. Otherwise a journal read while its process
  * finished would count as crashed, and the next process's lock would be taken for it.
  */
-async function readSettled(root: Directory, files: Files): Promise<FoundJournal | null> {
-  let found = await readJournal(root, files);
-  for (let readings = 1; found !== null && readings < READINGS; readings++) {
+async function readSettled(root: Directory): Promise<FoundJournal | null> {
+  let found = await readJournal(root);
+  for (let readings = 1; found !== null && readings < MAX_READINGS; readings++) {
     if (found.journal && isAlive(found.journal.owner, found.journal.id)) return found;
-    const again = await readJournal(root, files);
+    const again = await readJournal(root);
     if (isSame(found, again)) return again;
     found = again;
   }
@@ -92,7 +84,8 @@ function isSame(one: FoundJournal, other: FoundJournal | null): boolean {
 }
 
 function busy({ owner }: Journal): PlanConflict {
-  const message = `Process ${owner.pid} on ${owner.host} is applying edits in this root. Try again when it has ended; if it is gone, remove .parlance-journal.`;
+  const problem = `Process ${owner.pid} on ${owner.host} is applying edits in this root.`;
+  const message = `${problem} Try again when it has ended; if it is gone, remove .parlance-journal.`;
   return { path: null, reason: "busy", message };
 }
 
@@ -102,55 +95,39 @@ export async function rollBack(
   journal: Journal,
   touched?: ReadonlySet<string>,
 ): Promise<{ path: string; old: string }[]> {
-  const { files } = tree;
+  const { files } = tree.root;
   const kept: { path: string; old: string }[] = [];
-  await eachFile(tree, journal, async (directory, name, index) => {
+  await eachFile(tree, journal, async ({ directory, name }, index) => {
     const { path, before, after, mode } = journal.files[index]!;
-    const spare = directory.at(newName(journal, index));
-    const backup = oldName(journal, index);
-    if (before === null) await removeCreated(files, directory, name, after!, newName(journal, index));
-    else {
-      const old = await readOrNothing(files, directory, backup);
-      // A partly copied backup is no backup; its target is untouched then.
-      if (old !== null && contentHash(old.bytes) === before && (old.stat.mode & 0o7777) === mode) {
-        const there = await orMissing(files.lstat(directory.at(name)));
-        const target = await readOrNothing(files, directory, name);
-        const hash = target && contentHash(target.bytes);
-        const replaced = touched ? touched.has(path) : there?.ino !== old.stat.ino;
-        if (replaced && hash === after && (there === null) === (after === null))
-          await files.rename(directory.at(backup), directory.at(name));
-        else if (replaced && hash !== before) {
-          kept.push({ path, old: backup });
-          await orMissing(files.unlink(spare));
-          return;
-        }
-      }
-      await orMissing(files.unlink(directory.at(backup)));
+    const [fresh, target] = [directory.at(newName(journal, index)), directory.at(name)];
+    const old = before === null ? null : await readOrNothing(directory, oldName(journal, index));
+    // A partly copied backup is no backup; its target is untouched then.
+    const isWhole = old !== null && contentHash(old.bytes) === before && (old.stat.mode & 0o7777) === mode;
+    const there = before === null || isWhole ? await orMissing(files.lstat(target)) : null;
+    const content = before === null || isWhole ? await readOrNothing(directory, name) : null;
+    const hash = content && contentHash(content.bytes);
+    if (before === null) {
+      // Only the file that the plan wrote is removed.
+      const source = content && hash === after ? await orMissing(files.lstat(fresh)) : undefined;
+      if (source === null || (source && source.ino === content?.stat.ino)) await files.unlink(target);
+    } else {
+      const isReplaced = isWhole && (touched ? touched.has(path) : there?.ino !== old.stat.ino);
+      const isOurs = hash === after && (there === null) === (after === null);
+      const isTheirs = isReplaced && !isOurs && hash !== before;
+      if (isTheirs) kept.push({ path, old: oldName(journal, index) });
+      else if (isReplaced && isOurs) await files.rename(directory.at(oldName(journal, index)), target);
+      if (!isTheirs) await orMissing(files.unlink(directory.at(oldName(journal, index))));
     }
-    await orMissing(files.unlink(spare));
+    await orMissing(files.unlink(fresh));
   });
   for (const path of [...journal.directories].reverse()) await removeEmpty(tree, path);
   return kept;
 }
 
-/** Removes a new file if it is still the one that the plan wrote. */
-async function removeCreated(
-  files: Files,
-  directory: Directory,
-  name: string,
-  after: string,
-  spare: string,
-): Promise<void> {
-  const target = await readOrNothing(files, directory, name);
-  if (target === null || contentHash(target.bytes) !== after) return;
-  const source = await orMissing(files.lstat(directory.at(spare)));
-  if (source === null || source.ino === target.stat.ino) await files.unlink(directory.at(name));
-}
-
 /** Removes temporary files and backups, and directories that the plan emptied. */
 export async function finish(tree: Tree, journal: Journal): Promise<[]> {
-  const { files } = tree;
-  await eachFile(tree, journal, async (directory, _name, index) => {
+  const { files } = tree.root;
+  await eachFile(tree, journal, async ({ directory }, index) => {
     await orMissing(files.unlink(directory.at(newName(journal, index))));
     await orMissing(files.unlink(directory.at(oldName(journal, index))));
   });
@@ -163,46 +140,33 @@ export async function finish(tree: Tree, journal: Journal): Promise<[]> {
   return [];
 }
 
-async function eachFile(
-  tree: Tree,
-  journal: Journal,
-  visit: (directory: Directory, name: string, index: number) => Promise<void>,
-): Promise<void> {
-  for (const [index, { path }] of journal.files.entries()) {
-    const parts = path.split("/");
-    const directory = await walkOrNothing(tree, parts);
-    if (directory) await visit(directory, parts.at(-1)!, index);
+async function eachFile(tree: Tree, { files }: Journal, visit: (place: Place, index: number) => Promise<void>) {
+  for (const [index, { path }] of files.entries()) {
+    const place = await orNothing(walk(tree, path));
+    if (place?.missing === null) await visit(place, index);
   }
   await syncTree(tree);
 }
 
-/** Null if the path is gone or no longer consists of plain directories: then none of our files can be reached. */
-async function walkOrNothing(tree: Tree, parts: readonly string[]): Promise<Directory | null> {
+/** Null where others have put something of another kind, which is left alone. */
+async function orNothing<T>(call: Promise<T>): Promise<T | null> {
   try {
-    const { directory, missing } = await walk(tree, parts);
-    return missing === null ? directory : null;
+    return await call;
   } catch (error) {
-    if (error instanceof FileRefusal) return null;
+    if (error instanceof Refused) return null;
     throw error;
   }
 }
 
-/** Reads the entry if it is a regular file; anything else was put there by others and is left alone. */
-async function readOrNothing(files: Files, directory: Directory, name: string): Promise<Content | null> {
-  try {
-    return await readRegular(files, directory, name, READ_LIMIT);
-  } catch (error) {
-    if (error instanceof FileRefusal) return null;
-    throw error;
-  }
+function readOrNothing(directory: Directory, name: string): Promise<Content | null> {
+  return orNothing(readRegular(directory, name));
 }
 
 async function removeEmpty(tree: Tree, path: string): Promise<boolean> {
-  const parts = path.split("/");
-  const parent = await walkOrNothing(tree, parts);
-  if (parent === null) return false;
+  const place = await orNothing(walk(tree, path));
+  if (place?.missing !== null) return false;
   try {
-    await tree.files.rmdir(parent.at(parts.at(-1)!));
+    await tree.root.files.rmdir(place.directory.at(place.name));
     return true;
   } catch (error) {
     // Not empty, missing, or no longer a directory: it must stay.

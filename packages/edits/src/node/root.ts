@@ -1,15 +1,7 @@
+import type { Stats } from "node:fs";
 import { join } from "node:path";
-import { FileRefusal, type PlanConflict, toConflict } from "./conflict.js";
-import {
-  CREATE_FILE,
-  codeOf,
-  type FileStat,
-  type Files,
-  nodeFiles,
-  OPEN_DIRECTORY,
-  OPEN_FILE,
-  orMissing,
-} from "./files.js";
+import { type PlanConflict, Refused, toConflict } from "./conflict.js";
+import { CREATE_FILE, codeOf, type Files, nodeFiles, OPEN_DIRECTORY, OPEN_FILE, orMissing } from "./files.js";
 import { foldName, quote } from "./names.js";
 
 /**
@@ -20,6 +12,7 @@ import { foldName, quote } from "./names.js";
  * directories at the right microsecond can win there.
  */
 export interface Directory {
+  readonly files: Files;
   /** Path below the root for messages, "" for the root. */
   readonly path: string;
   /** Real path of the directory when it was opened. */
@@ -27,7 +20,7 @@ export interface Directory {
   readonly access: Access;
   /** A path for the next call that names `name` in this directory. */
   at(name: string): string;
-  /** Checks that the directory has not moved; always true by handle. @throws `FileRefusal` if it has. */
+  /** Checks that the directory has not moved; always true by handle. @throws `Refused` if it has. */
   verify(): Promise<void>;
   /** Makes the directory's entries durable. */
   sync(): Promise<void>;
@@ -45,81 +38,62 @@ export interface RootOptions {
 /** Calls `use` with the open root and closes it. A failure is given to `refuse`. */
 export async function withRoot<T>(
   path: string,
-  options: RootOptions,
-  use: (root: Directory, files: Files) => Promise<T>,
+  { files = nodeFiles, access }: RootOptions,
+  use: (root: Directory) => Promise<T>,
   refuse: (conflict: PlanConflict) => T,
 ): Promise<T> {
-  const files = options.files ?? nodeFiles;
   try {
-    const root = await openRoot(path, files, options.access);
-    try {
-      return await use(root, files);
-    } finally {
-      await root.close();
-    }
+    // The root's own path may contain symlinks.
+    const real = await orMissing(files.realpath(path));
+    if (real === null) throw new Refused(null, "missing", `The root ${quote(path)} does not exist.`);
+    const hasHandles = process.platform === "linux" && (await orMissing(files.lstat("/proc/self/fd"))) !== null;
+    const root = await open(files, access ?? (hasHandles ? "handles" : "paths"), real, real, "");
+    return await use(root).finally(() => root.close());
   } catch (error) {
     return refuse(toConflict(error, null));
   }
 }
 
-/** Opens the root. Its own path may contain symlinks: they are resolved first. */
-async function openRoot(root: string, files: Files, wanted: Access | undefined): Promise<Directory> {
-  const real = await orMissing(files.realpath(root));
-  if (real === null) throw new FileRefusal("missing", "", `The root ${quote(root)} does not exist.`);
-  const access = wanted ?? ((await hasHandles(files)) ? "handles" : "paths");
-  return open(files, access, real, real, "");
+/** Calls `use` with a directory and closes it; null if the parent has no such entry. */
+export async function withDirectory<T>(
+  parent: Directory,
+  name: string,
+  use: (directory: Directory) => Promise<T>,
+): Promise<T | null> {
+  const directory = await openDirectory(parent, name);
+  return directory && (await use(directory).finally(() => directory.close()));
 }
 
-async function hasHandles(files: Files): Promise<boolean> {
-  if (process.platform !== "linux") return false;
-  return (await orMissing(files.lstat("/proc/self/fd"))) !== null;
+function openDirectory(parent: Directory, name: string): Promise<Directory | null> {
+  const { files, access, real } = parent;
+  return orMissing(open(files, access, parent.at(name), join(real, name), pathOf(parent, name)));
 }
 
-/** Opens a directory, or returns null if the parent has no such entry. */
-export async function openDirectory(files: Files, parent: Directory, name: string): Promise<Directory | null> {
-  const path = parent.path === "" ? name : `${parent.path}/${name}`;
-  return orMissing(open(files, parent.access, parent.at(name), join(parent.real, name), path));
+function pathOf({ path }: Directory, name: string): string {
+  return path === "" ? name : `${path}/${name}`;
 }
 
-function open(files: Files, access: Access, at: string, real: string, path: string): Promise<Directory> {
-  return access === "handles" ? byHandle(files, at, real, path) : byPath(files, real, path);
-}
-
-async function byHandle(files: Files, at: string, real: string, path: string): Promise<Directory> {
-  const handle = await files.open(at, OPEN_DIRECTORY).catch(async (error) => {
-    // Linux also reports ENOTDIR for a symlink when both flags are given; only the message depends on which it was.
-    if (codeOf(error) !== "ENOTDIR" && codeOf(error) !== "ELOOP") throw error;
-    throw notDirectory(path, await orMissing(files.lstat(at)));
-  });
-  return {
-    path,
-    real,
-    access: "handles",
-    at: (name) => `/proc/self/fd/${handle.fd}/${name}`,
-    verify: async () => {},
-    sync: () => handle.sync(),
-    // Nothing was written through it, so a failure loses nothing.
-    close: () => handle.close().catch(() => {}),
-  };
-}
-
-async function byPath(files: Files, real: string, path: string): Promise<Directory> {
+async function open(files: Files, access: Access, at: string, real: string, path: string): Promise<Directory> {
+  if (access === "handles") {
+    const handle = await files.open(at, OPEN_DIRECTORY).catch(async (error) => {
+      // Linux also reports ENOTDIR for a symlink when both flags are given; only the message depends on which it was.
+      if (codeOf(error) !== "ENOTDIR" && codeOf(error) !== "ELOOP") throw error;
+      throw notDirectory(path, await orMissing(files.lstat(at)));
+    });
+    const nameOf = (name: string) => `/proc/self/fd/${handle.fd}/${name}`;
+    // Nothing was written through it, so a failure of its end loses nothing.
+    const close = () => handle.close().catch(() => {});
+    return { files, path, real, access, at: nameOf, verify: async () => {}, sync: () => handle.sync(), close };
+  }
   const verify = async (): Promise<void> => {
     const stat = await files.lstat(real);
     if (!stat.isDirectory()) throw notDirectory(path, stat);
     if ((await files.realpath(real)) !== real)
-      throw new FileRefusal("moved", path, `The directory ${quote(path)} is now reached through a symlink.`);
+      throw new Refused(null, "moved", `The directory ${quote(path)} is now reached through a symlink.`);
   };
   await verify();
-  return {
-    path,
-    real,
-    access: "paths",
-    at: (name) => join(real, name),
-    verify,
-    sync: () => syncDirectory(files, real),
-    close: async () => {},
-  };
+  const sync = () => syncDirectory(files, real);
+  return { files, path, real, access, at: (name) => join(real, name), verify, sync, close: async () => {} };
 }
 
 /** Makes a directory's entries durable, by its path. */
@@ -130,60 +104,50 @@ export async function syncDirectory(files: Files, path: string): Promise<void> {
   await handle?.close().catch(() => {});
 }
 
-function notDirectory(path: string, stat: FileStat | null): FileRefusal {
-  return stat?.isSymbolicLink()
-    ? new FileRefusal("symlink", path, `${quote(path)} is a symlink; edits do not go through symlinks.`)
-    : new FileRefusal("not-directory", path, `${quote(path)} is not a directory.`);
+function notDirectory(path: string, stat: Stats | null): Refused {
+  if (stat?.isSymbolicLink()) return symlink(path);
+  return new Refused(null, "not-directory", `${quote(path)} is not a directory.`);
+}
+
+function symlink(path: string): Refused {
+  return new Refused(null, "symlink", `${quote(path)} is a symlink; edits do not go through symlinks.`);
 }
 
 /** The most bytes that Node reads into one buffer. */
 export const READ_LIMIT = 2 ** 31 - 1;
 
-/** The bytes and facts of a regular file. */
 export interface Content {
   readonly bytes: Uint8Array;
-  readonly stat: FileStat;
+  readonly stat: Stats;
 }
 
-/** Reads a regular file of up to `limit` bytes; null where there is none. Throws `FileRefusal` for anything else. */
-export async function readRegular(
-  files: Files,
-  directory: Directory,
-  name: string,
-  limit: number,
-): Promise<Content | null> {
-  const path = directory.path === "" ? name : `${directory.path}/${name}`;
+/** Reads a regular file of up to `limit` bytes; null where there is none. @throws `Refused` for anything else. */
+export async function readRegular(directory: Directory, name: string, limit = READ_LIMIT): Promise<Content | null> {
+  const { files } = directory;
+  const path = pathOf(directory, name);
+  const check = (stat: Stats): Stats => {
+    if (stat.isSymbolicLink()) throw symlink(path);
+    if (!stat.isFile()) throw new Refused(null, "not-regular", `${quote(path)} is not a regular file.`);
+    return stat;
+  };
   await directory.verify();
   // Checked before it is opened, because opening a device can have effects.
   const seen = await orMissing(files.lstat(directory.at(name)));
   if (seen === null) return null;
-  refuseIrregular(path, seen);
-  const handle = await orMissing(
-    files.open(directory.at(name), OPEN_FILE).catch((error) => {
-      if (codeOf(error) === "ELOOP") throw new FileRefusal("symlink", path, `${quote(path)} is a symlink.`);
-      throw error;
-    }),
-  );
+  check(seen);
+  const opening = files.open(directory.at(name), OPEN_FILE).catch((error) => {
+    throw codeOf(error) === "ELOOP" ? symlink(path) : error;
+  });
+  const handle = await orMissing(opening);
   if (handle === null) return null;
   try {
-    const stat = await handle.stat();
-    refuseIrregular(path, stat);
-    if (stat.size > limit)
-      throw new FileRefusal(
-        "too-large",
-        path,
-        `${quote(path)} has ${stat.size} bytes, more than the limit of ${limit}.`,
-      );
+    const stat = check(await handle.stat());
+    const message = `${quote(path)} has ${stat.size} bytes, more than the limit of ${limit}.`;
+    if (stat.size > limit) throw new Refused(null, "too-large", message);
     return { bytes: await handle.readFile(), stat };
   } finally {
     await handle.close().catch(() => {});
   }
-}
-
-function refuseIrregular(path: string, stat: FileStat): void {
-  if (stat.isSymbolicLink())
-    throw new FileRefusal("symlink", path, `${quote(path)} is a symlink; edits do not go through symlinks.`);
-  if (!stat.isFile()) throw new FileRefusal("not-regular", path, `${quote(path)} is not a regular file.`);
 }
 
 export interface NewFile {
@@ -195,12 +159,8 @@ export interface NewFile {
 }
 
 /** Writes a new file durably and returns its actual mode. The name must be free. */
-export async function writeNew(
-  files: Files,
-  at: string,
-  bytes: Uint8Array,
-  { mode, umask, owner }: NewFile,
-): Promise<number> {
+export async function writeNew(files: Files, at: string, bytes: Uint8Array, how: NewFile): Promise<number> {
+  const { mode, umask, owner } = how;
   const handle = await files.open(at, CREATE_FILE, umask ? mode | 0o066 : 0o600);
   try {
     await handle.writeFile(bytes);
@@ -215,59 +175,53 @@ export async function writeNew(
   }
 }
 
-/** Refuses a new name that is equal to an existing one on another system. */
-export async function refuseCollision(files: Files, directory: Directory, name: string): Promise<void> {
-  const fold = foldName(name);
-  for (const other of await files.readdir(directory.at(".")))
-    if (other !== name && foldName(other) === fold) {
-      const path = directory.path === "" ? name : `${directory.path}/${name}`;
-      throw new FileRefusal(
-        "case-collision",
-        path,
-        `${quote(path)} differs only in case or composition from ${quote(other)}, which is there.`,
-      );
-    }
-}
-
 /** The open directories of one root, each opened once. */
 export interface Tree {
   readonly root: Directory;
-  readonly files: Files;
   readonly open: Map<string, Directory>;
 }
 
-/** How far a path's directories exist: the last existing one, and the first missing component. */
-export interface Walk {
+/** How far a path exists: its last existing directory, the first missing one in it, and the name of the path's end. */
+export interface Place {
   readonly directory: Directory;
   readonly missing: string | null;
+  readonly name: string;
 }
 
 /** Calls `use` with a tree, and closes all of its directories but the root. */
-export async function withTree<T>(root: Directory, files: Files, use: (tree: Tree) => Promise<T>): Promise<T> {
+export async function withTree<T>(root: Directory, use: (tree: Tree) => Promise<T>): Promise<T> {
   const open = new Map([["", root]]);
   try {
-    return await use({ root, files, open });
+    return await use({ root, open });
   } finally {
     open.delete("");
     for (const directory of open.values()) await directory.close();
   }
 }
 
-/** Opens the directory that holds the path's last component, component by component. Throws `FileRefusal`. */
-export async function walk(tree: Tree, parts: readonly string[]): Promise<Walk> {
-  let directory = tree.root;
-  let path = "";
-  for (const part of parts.slice(0, -1)) {
-    path = path === "" ? part : `${path}/${part}`;
-    let next = tree.open.get(path) ?? null;
-    if (next === null) {
-      next = await openDirectory(tree.files, directory, part);
-      if (next === null) return { directory, missing: part };
-      tree.open.set(path, next);
-    }
+/** Opens the directories of a path one by one. @throws `Refused` */
+export async function walk({ root, open }: Tree, path: string): Promise<Place> {
+  const parts = path.split("/");
+  const name = parts.pop()!;
+  let directory = root;
+  for (const part of parts) {
+    const inner = pathOf(directory, part);
+    const next = open.get(inner) ?? (await openDirectory(directory, part));
+    if (next === null) return { directory, missing: part, name };
+    open.set(inner, next);
     directory = next;
   }
-  return { directory, missing: null };
+  return { directory, missing: null, name };
+}
+
+/** Refuses a new name that is equal to an existing one on another system. */
+export async function refuseCollision({ directory, missing, name }: Place): Promise<void> {
+  const made = missing ?? name;
+  for (const other of await directory.files.readdir(directory.at("."))) {
+    if (other === made || foldName(other) !== foldName(made)) continue;
+    const what = `${quote(pathOf(directory, made))} differs only in case or composition from ${quote(other)}`;
+    throw new Refused(null, "case-collision", `${what}, which is there.`);
+  }
 }
 
 /** Makes the entries of all open directories durable. */

@@ -1,13 +1,14 @@
 import { constants } from "node:buffer";
 import { applyPatch } from "../apply.js";
 import { explainConflict } from "../explain.js";
-import type { FileKind, FilePatch } from "../patch.js";
+import type { FilePatch } from "../patch.js";
 import type { AppliedHunk, ApplyOptions, ApplyResult, LineRange } from "../result.js";
 import type { FileState, Plan } from "./changes.js";
-import { FileRefusal, type PlanReason, Refused } from "./conflict.js";
+import { type PlanConflict, type PlanReason, Refused, toConflict } from "./conflict.js";
 import { contentHash, decodeText, encodeText } from "./files.js";
-import { checkName, foldName, type NameRules, quote, sameOnSome } from "./names.js";
+import { checkName, foldName, type NameRules, quote, sameOnSome, stripRoot } from "./names.js";
 import { readRegular, refuseCollision, type Tree, walk } from "./root.js";
+import { checkShape } from "./shape.js";
 
 /** The future workspace: the files on disk with the file patches so far applied. */
 export interface Stage {
@@ -23,13 +24,15 @@ export interface Stage {
   readonly moves: { readonly from: string; readonly to: string }[];
   /** Every path and directory named so far, by its fold. */
   readonly folds: Map<string, string>;
+  readonly conflicts: PlanConflict[];
+  readonly hunks: Plan["hunks"][number][];
 }
 
 /**
  * One patch of several files. As for `git apply`, old names are those of the files at its start, in any order: a file that
  * takes the path of one that a later file patch moves or deletes does not replace it.
  */
-export interface Episode {
+interface Episode {
   readonly base: ReadonlyMap<string, FileState | null>;
   /** How many of the remaining file patches move or delete the path. */
   readonly leaving: Map<string, number>;
@@ -37,36 +40,65 @@ export interface Episode {
   readonly placed: Set<string>;
   /** Paths whose original file has been moved or deleted. */
   readonly taken: Set<string>;
-  /** Files whose path another file has taken, until they are moved or deleted themselves. */
-  readonly displaced: Map<string, Displaced>;
+  /** Files whose path another file has taken, until they move or go themselves, and how many moves there were before. */
+  readonly displaced: Map<string, { readonly state: FileState; readonly moves: number }>;
 }
 
-interface Displaced {
-  readonly state: FileState;
-  /** How many moves there were before the other file came. */
-  readonly moves: number;
+/** Applies a patch, perhaps of untrusted JSON, to the stage. A file patch that is refused leaves the stage as it was. */
+export async function stagePatch(stage: Stage, { files }: { readonly files?: unknown }): Promise<void> {
+  const { conflicts, roots, now, hunks } = stage;
+  const refuse = (message: string) => conflicts.push({ path: null, reason: "malformed", message });
+  if (!Array.isArray(files)) {
+    refuse("The patch has no array of files.");
+    return;
+  }
+  // Tools that use absolute paths write `a//home/me/project/x`; inside the root it is the file's own path.
+  const strip = (path: string | null) => path && stripRoot(path, roots);
+  const sound: FilePatch[] = [];
+  files.forEach((file: FilePatch, index) => {
+    const wrong = checkShape(file);
+    if (wrong === null) sound.push({ ...file, before: strip(file.before), after: strip(file.after) });
+    else refuse(`File ${index + 1} of the patch ${wrong}.`);
+  });
+  const leaving = new Map<string, number>();
+  const count = (file: FilePatch, by: number) => {
+    if (!isLeaving(file)) return;
+    const path = file.before!.replace(/^\.\//, "");
+    leaving.set(path, (leaving.get(path) ?? 0) + by);
+  };
+  for (const file of sound) count(file, 1);
+  const base = new Map(now);
+  const episode: Episode = { base, leaving, placed: new Set(), taken: new Set(), displaced: new Map() };
+  for (const file of sound) {
+    count(file, -1);
+    try {
+      hunks.push(await stageFile(stage, episode, file));
+    } catch (error) {
+      conflicts.push(toConflict(error, file.after ?? file.before));
+    }
+  }
 }
 
-/** Applies one file patch to the stage, which stays as it was where this throws. Returns the path and where its hunks were found. */
-export async function stageFile(stage: Stage, episode: Episode, file: FilePatch): Promise<Plan["hunks"][number]> {
+function isLeaving({ kind }: FilePatch): boolean {
+  return kind === "delete" || kind === "rename";
+}
+
+async function stageFile(stage: Stage, episode: Episode, file: FilePatch): Promise<Plan["hunks"][number]> {
   const claim = (name: string | null) => (name === null ? null : claimName(stage, name));
   const [before, after] = [claim(file.before), claim(file.after)];
   refuseModes(file);
-  if (before !== null) refuseSource(episode, file.kind, before);
+  if (before !== null) refuseSource(episode, file, before);
   const source = before === null ? null : await lookSource(stage, episode, file, before);
   const applied = applyTo(stage, file, before, source);
   // A rename to its own name is a change of the file.
   const isPlaced = after !== null && file.kind !== "modify" && !(file.kind === "rename" && before === after);
   if (isPlaced) await refuseTarget(stage, episode, file, after, applied.text);
   const state = after === null ? null : newState(file, source, applied.text);
-  if (before !== null && before !== after && MOVES.has(file.kind)) leave(stage, episode, before, after);
+  if (before !== null && before !== after && isLeaving(file)) leave(stage, episode, before, after);
   if (after !== null) stage.now.set(after, state);
   if (isPlaced) episode.placed.add(after);
   return { path: (after ?? before)!, hunks: applied.hunks };
 }
-
-/** A file leaves its path. */
-const MOVES = new Set<FileKind>(["delete", "rename"]);
 
 /** Takes a file from its path, which another file may have got already. */
 function leave(stage: Stage, episode: Episode, before: string, after: string | null): void {
@@ -145,17 +177,13 @@ function refuseModes(file: FilePatch): void {
 }
 
 /** Refuses a file patch that cannot mean a file of that path, if several in this patch could be meant. */
-function refuseSource({ displaced, placed, taken }: Episode, kind: FileKind, path: string): void {
-  if (kind === "modify" && displaced.has(path))
-    throw refused(
-      path,
-      "exists",
-      "is changed between a file put there and its removal; which is meant is not certain.",
-    );
-  if (displaced.has(path)) return;
-  if (kind === "rename" && taken.has(path))
+function refuseSource({ displaced, placed, taken }: Episode, { kind }: FilePatch, path: string): void {
+  const doubt = "is changed between a file put there and its removal; which is meant is not certain.";
+  if (displaced.has(path)) {
+    if (kind === "modify") throw refused(path, "exists", doubt);
+  } else if (kind === "rename" && taken.has(path))
     throw refused(path, "missing", "has been moved or deleted by this patch already.");
-  if (kind === "delete" && placed.has(path))
+  else if (kind === "delete" && placed.has(path))
     throw new Refused(path, "exists", `The patch deletes ${quote(path)}, which it has made itself.`);
 }
 
@@ -172,19 +200,10 @@ async function lookSource(stage: Stage, episode: Episode, file: FilePatch, path:
   return source;
 }
 
-async function refuseTarget(
-  stage: Stage,
-  episode: Episode,
-  file: FilePatch,
-  path: string,
-  text: string,
-): Promise<void> {
+async function refuseTarget(stage: Stage, episode: Episode, file: FilePatch, path: string, text: string) {
   const there = await look(stage, path);
-  if (there === null) {
-    const parts = path.split("/");
-    const { directory, missing } = await walk(stage.tree, parts);
-    await refuseCollision(stage.tree.files, directory, missing ?? parts.at(-1)!);
-  } else if (!episode.placed.has(path) && (episode.leaving.get(path) ?? 0) > 0)
+  if (there === null) await refuseCollision(await walk(stage.tree, path));
+  else if (!episode.placed.has(path) && (episode.leaving.get(path) ?? 0) > 0)
     episode.displaced.set(path, { state: there, moves: stage.moves.length });
   else if (file.whole && !episode.placed.has(path)) return;
   else if (file.kind === "create" && there.text === text)
@@ -203,25 +222,19 @@ export async function look(stage: Stage, path: string): Promise<FileState | null
   return held === undefined ? readState(stage, path) : held;
 }
 
-async function readState(stage: Stage, path: string): Promise<FileState | null> {
-  const known = stage.disk.get(path);
+/** Reads a file below the root, once. @throws `Refused` for what is not a regular file with valid UTF-8 in it. */
+async function readState({ disk, tree, limit }: Stage, path: string): Promise<FileState | null> {
+  const known = disk.get(path);
   if (known !== undefined) return known;
-  const state = await readDisk(stage.tree, path, stage.limit);
-  stage.disk.set(path, state);
+  const { directory, missing, name } = await walk(tree, path);
+  const content =
+    missing === null ? await readRegular(directory, name, Math.min(limit, constants.MAX_STRING_LENGTH)) : null;
+  const text = content && decodeText(content.bytes);
+  if (content && text === null)
+    throw new Refused(null, "not-utf8", `${quote(path)} is not valid UTF-8; only text in UTF-8 is edited.`);
+  const state = content && { text: text!, hash: contentHash(content.bytes), mode: content.stat.mode & 0o7777 };
+  disk.set(path, state);
   return state;
-}
-
-/** Reads a file below the root. Throws `FileRefusal` for what is not a regular file with valid UTF-8 in it. */
-export async function readDisk(tree: Tree, path: string, limit: number): Promise<FileState | null> {
-  const parts = path.split("/");
-  const { directory, missing } = await walk(tree, parts);
-  const most = Math.min(limit, constants.MAX_STRING_LENGTH);
-  const content = missing === null ? await readRegular(tree.files, directory, parts.at(-1)!, most) : null;
-  if (content === null) return null;
-  const text = decodeText(content.bytes);
-  if (text === null)
-    throw new FileRefusal("not-utf8", path, `${quote(path)} is not valid UTF-8; only text in UTF-8 is edited.`);
-  return { text, hash: contentHash(content.bytes), mode: content.stat.mode & 0o7777 };
 }
 
 function newState(file: FilePatch, source: FileState | null, text: string): FileState {
