@@ -1,8 +1,6 @@
-export { type Composition, composePatches } from "./algebra/compose.js";
 export { invertPatch } from "./algebra/invert.js";
 export { type Merge, type MergeConflict, merge3 } from "./algebra/merge.js";
 export { mergePatches, type PatchConflict, type PatchMerge } from "./algebra/merge-patches.js";
-export { type MappedPosition, mapPosition } from "./algebra/position.js";
 export { selectHunks } from "./algebra/select.js";
 export { applyPatch } from "./apply.js";
 export { type CreateOptions, createPatch } from "./diff/create.js";

@@ -32,10 +32,7 @@ const CALLS: Record<string, (wrong: never) => unknown> = {
   "formatForBased patch": (wrong) => edits.formatForBased(wrong, text),
   "formatForBased text": (wrong) => edits.formatForBased(patch, wrong),
   "invertPatch patch": (wrong) => edits.invertPatch(wrong),
-  "composePatches first": (wrong) => edits.composePatches(wrong, patch),
-  "composePatches second": (wrong) => edits.composePatches(patch, wrong),
   "selectHunks patch": (wrong) => edits.selectHunks(wrong, []),
-  "mapPosition file": (wrong) => edits.mapPosition(wrong, { line: 0, character: 0 }),
   "merge3 base": (wrong) => edits.merge3(wrong, "b", text),
   "merge3 ours": (wrong) => edits.merge3(text, wrong, "b"),
   "merge3 theirs": (wrong) => edits.merge3(text, "b", wrong),
@@ -97,7 +94,7 @@ const OPTIONS: Record<string, [call: (options: never) => unknown, options: Optio
 
 /** Functions without options. */
 const BARE =
-  "invertPatch composePatches selectHunks mapPosition merge3 mergePatches toTextEdits toVsCodeEdit explainConflict formatBeginPatch formatEditBlocks formatStrReplace formatWholeFiles formatPatch";
+  "invertPatch selectHunks merge3 mergePatches toTextEdits toVsCodeEdit explainConflict formatBeginPatch formatEditBlocks formatStrReplace formatWholeFiles formatPatch";
 
 test("every function is among those with options or those without", () => {
   const names = Object.entries({ ...edits, ...editor }).flatMap(([name, value]) =>

@@ -1,10 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { createPatch } from "../src/diff/create.js";
-import { composePatches, mergePatches } from "../src/index.js";
-import { applyStrictly } from "../src/match/strict.js";
+import { mergePatches } from "../src/index.js";
 import type { Patch } from "../src/patch.js";
-import { parsePatch } from "../src/unified/parse.js";
-import { applied, composed, expectLaws, taken } from "./laws.js";
+import { expectLaws } from "./laws.js";
 import { random } from "./random.js";
 import { seeded } from "./seed.js";
 import { editText, readSources } from "./sources.js";
@@ -59,35 +57,10 @@ describe("the laws of a patch", () => {
     }
   });
 
-  test("patches in a row compose to one", () => {
-    const source = random(seed);
-    for (const text of readSources(150)) {
-      const middle = editText(source, text, 1 + source.below(8));
-      const last = editText(source, middle, 1 + source.below(8));
-      const context = source.pick([0, 1, 3, 6]);
-      const patch = composed(createPatch(text, middle, { context }), createPatch(middle, last, { context }));
-      expect(applied(patch, text)).toBe(last);
-      // Without context git takes a patch only if none of its hunks has any.
-      if (context > 0) expect(taken(applyStrictly(patch, text), patch)).toBe(last);
-    }
-  });
-
-  test("a line number from which nobody can count on is no place to compose or merge at", () => {
+  test("a line number from which nobody can count on is no place to merge at", () => {
     const hunk = { id: "a", oldStart: Number.MAX_SAFE_INTEGER, newStart: 1, lines: [" a", "+b", " c", " d"] };
     const far: Patch = { files: [{ kind: "modify", before: "x", after: "x", hunks: [hunk] }] };
     const near = createPatch("a\n", "b\n", { path: "x" });
-    expect(composePatches(near, far)).toMatchObject({ ok: false, reason: "no-line-numbers" });
     expect(mergePatches(near, far).ok).toBe(false);
-  });
-
-  test("what two patches without context undo between them is no context of the one they compose to", () => {
-    const text = "create\nall\n1\n2\n3\nall\n4\n";
-    const [first, second] = ["@@ -5,0 +6,2 @@\n+create\n+all\n", "@@ -8 +7,0 @@\n-all\n"].map((hunk) => {
-      const reading = parsePatch(`--- a/x\n+++ b/x\n${hunk}`, { strict: true });
-      return reading.ok ? reading.patch : expect.fail(reading.errors[0]!.message);
-    });
-    const patch = composed(first!, second!);
-    expect(patch.files[0]!.hunks[0]!.lines).toEqual(["+create"]);
-    expect(applied(patch, text)).toBe("create\nall\n1\n2\n3\ncreate\nall\n4\n");
   });
 });

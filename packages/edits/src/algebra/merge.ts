@@ -1,7 +1,6 @@
-import { diffLines, type LineChange } from "../diff/diff.js";
+import { diffLines } from "../diff/diff.js";
 import { readSource, type Source } from "../diff/source.js";
 import { needText } from "../need.js";
-import { meet } from "./spans.js";
 
 export type Merge =
   | { readonly ok: true; readonly text: string }
@@ -33,18 +32,20 @@ export function merge3(base: string, ours: string, theirs: string): Merge {
   const [b, o, t] = [readSource(base), readSource(ours), readSource(theirs)];
   const left = diffLines(b, o, { readable: false });
   const right = diffLines(b, t, { readable: false });
+  const run = ({ text, starts }: Source, from: number, to: number) => text.slice(starts[from], starts[to]);
   const pieces: (string | MergeConflict)[] = [];
   const conflicts: MergeConflict[] = [];
   let settled = "";
   let done = 0;
-  let oursShift = 0;
-  let theirsShift = 0;
+  // How many lines further each side is than the base.
+  let [oursShift, theirsShift] = [0, 0];
   for (const { oldStart: start, oldEnd: end, left: mineMade, right: yoursMade } of meet(left, right)) {
     settled += run(b, done, start);
     done = end;
     const [oursStart, theirsStart] = [start + oursShift, start + theirsShift];
-    oursShift += growth(mineMade);
-    theirsShift += growth(yoursMade);
+    for (const { oldStart, oldEnd, newStart, newEnd } of mineMade) oursShift += newEnd - newStart - (oldEnd - oldStart);
+    for (const { oldStart, oldEnd, newStart, newEnd } of yoursMade)
+      theirsShift += newEnd - newStart - (oldEnd - oldStart);
     const mine = run(o, oursStart, end + oursShift);
     const yours = run(t, theirsStart, end + theirsShift);
     if (mineMade.length === 0) settled += yours;
@@ -64,12 +65,32 @@ export function merge3(base: string, ours: string, theirs: string): Merge {
   return { ok: false, pieces, conflicts };
 }
 
-function run({ text, starts }: Source, from: number, to: number): string {
-  return text.slice(starts[from], starts[to]);
+/** A replacement of lines `oldStart` to `oldEnd` of a text, counted from 0, end excluded. */
+export interface Span {
+  readonly oldStart: number;
+  readonly oldEnd: number;
 }
 
-function growth(changes: readonly LineChange[]): number {
-  let lines = 0;
-  for (const { oldStart, oldEnd, newStart, newEnd } of changes) lines += newEnd - newStart - (oldEnd - oldStart);
-  return lines;
+/** A stretch of a text in which the changes of two sides overlap or touch. */
+interface Meeting<Change> extends Span {
+  readonly left: readonly Change[];
+  readonly right: readonly Change[];
+}
+
+/** All changes of two sides in order; those that overlap or touch are grouped. */
+export function meet<Change extends Span>(left: readonly Change[], right: readonly Change[]): Meeting<Change>[] {
+  const meetings: Meeting<Change>[] = [];
+  for (let i = 0, j = 0; i < left.length || j < right.length; ) {
+    const [fromLeft, fromRight] = [i, j];
+    const oldStart = Math.min(left[i]?.oldStart ?? Infinity, right[j]?.oldStart ?? Infinity);
+    let oldEnd = oldStart;
+    // A change that touches the stretch belongs to it and may widen it.
+    for (;;) {
+      if (i < left.length && left[i]!.oldStart <= oldEnd) oldEnd = Math.max(oldEnd, left[i++]!.oldEnd);
+      else if (j < right.length && right[j]!.oldStart <= oldEnd) oldEnd = Math.max(oldEnd, right[j++]!.oldEnd);
+      else break;
+    }
+    meetings.push({ oldStart, oldEnd, left: left.slice(fromLeft, i), right: right.slice(fromRight, j) });
+  }
+  return meetings;
 }

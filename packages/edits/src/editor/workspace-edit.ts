@@ -39,8 +39,8 @@ const CERTAIN: ReadonlySet<Rung> = new Set([
 
 /**
  * Converts a patch to a workspace edit with versions, file operations and annotations for changes to confirm, or returns
- * all conflicts. `find` gives the editor's state of a path. A path may occur in one file of the patch only (compose
- * patches first). File modes are left out.
+ * all conflicts. `find` gives the editor's state of a path. A path may occur in one file of the patch only. File modes
+ * are left out.
  */
 export function toWorkspaceEdit(
   patch: Patch,

@@ -99,29 +99,40 @@ export async function rollBack(
   const kept: { path: string; old: string }[] = [];
   await eachFile(tree, journal, async ({ directory, name }, index) => {
     const { path, before, after, mode } = journal.files[index]!;
+    const backup = oldName(journal, index);
     const [fresh, target] = [directory.at(newName(journal, index)), directory.at(name)];
-    const old = before === null ? null : await readOrNothing(directory, oldName(journal, index));
-    // A partly copied backup is no backup; its target is untouched then.
-    const isWhole = old !== null && contentHash(old.bytes) === before && (old.stat.mode & 0o7777) === mode;
-    const there = before === null || isWhole ? await orMissing(files.lstat(target)) : null;
-    const content = before === null || isWhole ? await readOrNothing(directory, name) : null;
-    const hash = content && contentHash(content.bytes);
     if (before === null) {
-      // Only the file that the plan wrote is removed.
-      const source = content && hash === after ? await orMissing(files.lstat(fresh)) : undefined;
-      if (source === null || (source && source.ino === content?.stat.ino)) await files.unlink(target);
-    } else {
-      const isReplaced = isWhole && (touched ? touched.has(path) : there?.ino !== old.stat.ino);
-      const isOurs = hash === after && (there === null) === (after === null);
-      const isTheirs = isReplaced && !isOurs && hash !== before;
-      if (isTheirs) kept.push({ path, old: oldName(journal, index) });
-      else if (isReplaced && isOurs) await files.rename(directory.at(oldName(journal, index)), target);
-      if (!isTheirs) await orMissing(files.unlink(directory.at(oldName(journal, index))));
+      await removeCreated(directory, name, newName(journal, index), after);
+      return void (await orMissing(files.unlink(fresh)));
     }
+    const old = await readOrNothing(directory, backup);
+    // A partly copied backup is no backup; its target is untouched then.
+    if (old !== null && contentHash(old.bytes) === before && (old.stat.mode & 0o7777) === mode) {
+      const there = await orMissing(files.lstat(target));
+      const content = await readOrNothing(directory, name);
+      const hash = content && contentHash(content.bytes);
+      const isReplaced = touched ? touched.has(path) : there?.ino !== old.stat.ino;
+      if (isReplaced && hash === after && (there === null) === (after === null))
+        await files.rename(directory.at(backup), target);
+      else if (isReplaced && hash !== before) {
+        kept.push({ path, old: backup });
+        return void (await orMissing(files.unlink(fresh)));
+      }
+    }
+    await orMissing(files.unlink(directory.at(backup)));
     await orMissing(files.unlink(fresh));
   });
   for (const path of [...journal.directories].reverse()) await removeEmpty(tree, path);
   return kept;
+}
+
+/** Removes a new file if it is still the one that the plan wrote. */
+async function removeCreated(directory: Directory, name: string, spare: string, after: string | null): Promise<void> {
+  const { files } = directory;
+  const target = await readOrNothing(directory, name);
+  if (target === null || contentHash(target.bytes) !== after) return;
+  const source = await orMissing(files.lstat(directory.at(spare)));
+  if (source === null || source.ino === target.stat.ino) await files.unlink(directory.at(name));
 }
 
 /** Removes temporary files and backups, and directories that the plan emptied. */
