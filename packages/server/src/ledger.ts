@@ -18,6 +18,14 @@ export interface Tally {
   moveTo(scope: Scope): void;
 }
 
+/** The right of one handler to run. */
+export interface Turn {
+  /** Resolves when the handler may run; undefined where it may at once. */
+  readonly comes: Promise<void> | undefined;
+  /** Gives the turn to the next handler, or leaves the line. */
+  end(): void;
+}
+
 /**
  * Counts what each principal holds in this server, limits it, and ends it. Everything that outlives a tick is counted here, or is bounded by
  * something that is: the list is in docs/limits.md.
@@ -25,6 +33,8 @@ export interface Tally {
 export interface Ledger {
   /** Counts one until the scope closes. Throws `Refusal`: 429 at the owner's limit, 503 at that of all. */
   take(owner: string, of: Counted, scope: Scope): void;
+  /** Asks for the turn of an operation's handler; undefined where none is needed, because the owner is unknown. */
+  turn(owner: string): Turn | undefined;
   /** Bytes of requests whose handlers are not done. */
   received(owner: string, scope: Scope): Tally;
   /**
@@ -57,10 +67,15 @@ class Account {
   tallies = 0;
   queues = 0;
   readonly ends = new Set<(reason: unknown) => unknown>();
+  /** Handlers of operations that run, and what starts those that wait for their turn, in order. */
+  running = 0;
+  readonly waiting = new Set<() => void>();
 
   get isEmpty(): boolean {
-    const { counts, ends, tallies } = this;
-    return tallies + ends.size + counts.stream + counts.reader + counts.call + counts.session + counts.ask === 0;
+    const { counts, ends, running, tallies } = this;
+    return (
+      running + tallies + ends.size + counts.stream + counts.reader + counts.call + counts.session + counts.ask === 0
+    );
   }
 }
 
@@ -96,6 +111,34 @@ class OwnerLedger implements Ledger {
       this.#settle(owner);
     };
     scope.add(giveBack, isPlace ? "places" : undefined);
+  }
+
+  turn(owner: string): Turn | undefined {
+    if (owner === ANYBODY) return undefined;
+    const account = this.#accountOf(owner);
+    const { waiting } = account;
+    let start: (() => void) | undefined;
+    let comes: Promise<void> | undefined;
+    if (account.running < this.#limits.maxHandlers) account.running++;
+    else
+      comes = new Promise((resolve) => {
+        start = resolve;
+        waiting.add(resolve);
+      });
+    let isOver = false;
+    const end = (): void => {
+      if (isOver) return;
+      isOver = true;
+      if (start && waiting.delete(start)) return;
+      const [next] = waiting;
+      if (!next) account.running--;
+      else {
+        waiting.delete(next);
+        next();
+      }
+      this.#settle(owner);
+    };
+    return { comes, end };
   }
 
   received(owner: string, scope: Scope): Tally {

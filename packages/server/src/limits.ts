@@ -22,6 +22,11 @@ export interface Limits {
   readonly maxTotalStreams: number;
   /** Calls of one principal whose answers are not complete; without `authenticate` they are not limited. @default 1,000 */
   readonly maxCalls: number;
+  /**
+   * Handlers of operations that run at a time for one principal, because the results of all of them are in memory; later calls wait for their turn.
+   * Those that decide an ask or end a session do not wait. Without `authenticate` they are not limited. @default 32
+   */
+  readonly maxHandlers: number;
   /** Bytes that requests of one principal may hold until their handlers are done; JSON of many small values counts more. @default 32 MiB */
   readonly maxReceived: number;
   /** Bytes that all requests may hold together. @default 128 MiB */
@@ -99,6 +104,7 @@ export const LIMITS: Limits = {
   maxStreams: 64,
   maxTotalStreams: 20_000,
   maxCalls: 1000,
+  maxHandlers: 32,
   maxReceived: 32 * MI,
   maxTotalReceived: 128 * MI,
   maxHeld: 32 * MI,

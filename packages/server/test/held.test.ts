@@ -6,6 +6,7 @@ import { type App, bearer, type ServeOptions, type Stats, serve } from "@parlanc
 import { listen } from "@parlance/server/node";
 import { memoryLog } from "@parlance/server/resume";
 import { formatTicket, newKey, type Port, RESUME } from "@parlance/wire";
+import type { Scope } from "@parlance/wire/scope";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 // What a server holds, row by row as docs/limits.md lists it: each has a limit, and a gauge that is zero again.
@@ -174,6 +175,30 @@ describe("answers that nobody reads", () => {
     for (const call of calls) call.close();
     await gauge(app, "held", 0);
     expect((await app.fetch(listed())).status).toBe(200);
+  });
+
+  it("are made by so many handlers at a time; further calls wait, and leave with their callers", async () => {
+    const releases: (() => void)[] = [];
+    const handlers = {
+      async listAgents() {
+        await new Promise<void>((resolve) => releases.push(resolve));
+        return [{ id: "1", name, capabilities: [] }];
+      },
+    };
+    const app = serve(foldGateway, handlers, options({ maxHandlers: 2 }));
+    const list = (call: Scope) =>
+      app.answer(new Request("http://localhost/api/agents", { headers: TOKEN }), call).then(({ status }) => status);
+    const calls = [1, 2, 3, 4].map(() => app.open());
+    const answers = calls.map(list);
+    await vi.waitFor(() => expect(releases).toHaveLength(2));
+    calls[2]!.close();
+    expect(await answers[2]).toBe(499);
+    releases[0]!();
+    await vi.waitFor(() => expect(releases).toHaveLength(3));
+    for (const release of releases) release();
+    expect([await answers[0], await answers[1], await answers[3]]).toEqual([200, 200, 200]);
+    for (const call of calls) call.close();
+    await gauge(app, "held", 0);
   });
 
   it("are limited where their handlers end together, and then not to be asked for again", async () => {

@@ -182,3 +182,45 @@ describe("a revoke", () => {
     expect(ended).toEqual(["a", "c"]);
   });
 });
+
+describe("the turn of a handler", () => {
+  it("comes at once up to `maxHandlers` of one owner, and then in order as others end", async () => {
+    const { ledger, root } = book({ maxHandlers: 2 });
+    const [first, second, third, fourth] = [1, 2, 3, 4].map(() => ledger.turn("ann")!);
+    expect([first!.comes, second!.comes]).toEqual([undefined, undefined]);
+    expect(ledger.turn("bob")!.comes).toBeUndefined();
+    const came: number[] = [];
+    third!.comes!.then(() => came.push(3));
+    fourth!.comes!.then(() => came.push(4));
+    first!.end();
+    first!.end();
+    await Promise.resolve();
+    expect(came).toEqual([3]);
+    third!.end();
+    await Promise.resolve();
+    expect(came).toEqual([3, 4]);
+    second!.end();
+    fourth!.end();
+    expect([ledger.turn("ann")!.comes, ledger.turn("ann")!.comes]).toEqual([undefined, undefined]);
+    root.close();
+  });
+
+  it("is left by a call that ends while it waits", async () => {
+    const { ledger } = book({ maxHandlers: 1 });
+    const [first, second, third] = [1, 2, 3].map(() => ledger.turn("ann")!);
+    let came = false;
+    third!.comes!.then(() => {
+      came = true;
+    });
+    second!.end();
+    first!.end();
+    await Promise.resolve();
+    expect(came).toBe(true);
+    third!.end();
+    expect(ledger.turn("ann")!.comes).toBeUndefined();
+  });
+
+  it("is not needed where nobody is authenticated", () => {
+    expect(book({ maxHandlers: 1 }).ledger.turn(ANYBODY)).toBeUndefined();
+  });
+});

@@ -14,7 +14,8 @@ function rows(heading: string): Map<string, string> {
 
 const MI = 1024 * 1024;
 const BYTES = new Set(["maxMessageSize", "maxUploadSize", "maxHeaderSize", "maxReceived", "maxTotalReceived"]);
-const COUNTS = /^max(Total)?(Streams|Calls|Finished|Sessions|Asks|Settled|Tombstones|Connections|Headers|Fragments)$/;
+const COUNTS =
+  /^max(Total)?(Streams|Calls|Handlers|Finished|Sessions|Asks|Settled|Tombstones|Connections|Headers|Fragments)$/;
 
 /** A limit as the page writes it. */
 function written(name: string, value: number): string {

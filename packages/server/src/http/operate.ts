@@ -4,6 +4,7 @@ import { type Scope, within } from "@parlance/wire/scope";
 import { asksOf, type Context, callOf, sessionOf } from "../call.js";
 import { MIN_SHARE } from "../ledger.js";
 import type { Called } from "../options.js";
+import type { Claimed } from "../ports.js";
 import { isRevoked } from "../reason.js";
 import type { Answer } from "./answer.js";
 
@@ -18,24 +19,28 @@ export async function operate(
   const { operation: name, input } = called;
   const { settles, endsSession, answer } = context.operations.get(name)!;
   const owner = (): string => ownerOf(called.principal);
-  ledger.assertRoom(owner, "to come");
-  const reply = { ...(settles && input), type: name } as AnyMessage;
-  const named = settles || endsSession || sessions.joined ? sessionOf(context, called) : undefined;
-  const session = named ?? (settles ? asksOf(context, called.principal, undefined) : undefined);
-  const claimed = session !== undefined && settles ? await sessions.claim(session, reply) : undefined;
-  // A handler of a session's decision has the protocol's own words for an unknown session or ask.
-  if (settles && !claimed && named === undefined && !context.options.keepsAsks)
-    throw unasked(name, session === undefined ? context.contract.session : undefined);
-  let settled: { readonly done: Promise<void> | void } | undefined;
-  const ask: OpenAsk | undefined = claimed && {
-    message: claimed.message,
-    settle(answer) {
-      const done = sessions.settle(session!, answer);
-      done?.catch(() => {});
-      settled = { done };
-    },
-  };
+  // A handler may wait for a decision, which therefore may not wait for that handler.
+  const turn = settles || endsSession ? undefined : ledger.turn(owner());
+  let claimed: Claimed | undefined;
   try {
+    if (turn?.comes) await within(call, limits.answerWithin, `the turn of ${name}`, turn.comes);
+    ledger.assertRoom(owner, "to come");
+    const reply = { ...(settles && input), type: name } as AnyMessage;
+    const named = settles || endsSession || sessions.joined ? sessionOf(context, called) : undefined;
+    const session = named ?? (settles ? asksOf(context, called.principal, undefined) : undefined);
+    claimed = session !== undefined && settles ? await sessions.claim(session, reply) : undefined;
+    // A handler of a session's decision has the protocol's own words for an unknown session or ask.
+    if (settles && !claimed && named === undefined && !context.options.keepsAsks)
+      throw unasked(name, session === undefined ? context.contract.session : undefined);
+    let settled: { readonly done: Promise<void> | void } | undefined;
+    const ask: OpenAsk | undefined = claimed && {
+      message: claimed.message,
+      settle(answer) {
+        const done = sessions.settle(session!, answer);
+        done?.catch(() => {});
+        settled = { done };
+      },
+    };
     let value = handlers[name]!(input, ...(body ? [body] : []), callOf(context, called, call, ask));
     // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
     if (isPromise(value)) value = await unlessRevoked(root, call, limits.answerWithin, `the handler of ${name}`, value);
@@ -52,6 +57,7 @@ export async function operate(
     if (session !== undefined) await sessions.joined?.(session);
     return answered;
   } finally {
+    turn?.end();
     claimed?.release?.();
   }
 }

@@ -22,6 +22,8 @@ const MI = 1024 * 1024;
 const TOGETHER = 50;
 /** Frames that a client sends on one channel. */
 const FRAMES = 5;
+/** Calls that are sent on one connection before the first is answered. */
+const PIPELINED = 32;
 
 /** Calls one row of the table `count` times, as one principal. */
 export function attack(port: number, contract: AnyContract, row: Row, count: number): Attack {
@@ -91,7 +93,9 @@ function abuse(contract: AnyContract, row: Row, number: number): { bytes: readon
   const session = row.way === "large" ? `${"s".repeat(4000)}${number}` : `s${number}`;
   const does = doing(row, contract.channels[row.name] !== undefined, number);
   const then = ({ many: "hold", large: "read", slow: "hold", abandoned: "leave" } as const)[row.way];
-  return { bytes: bytesOf(contract, row, { session, does, token: "mallory" }, number), then };
+  const isPipelined = row.kind === "operation" && row.way === "slow" && number % 2 === 1;
+  const bytes = bytesOf(contract, row, { session, does, token: "mallory", isKept: isPipelined }, number);
+  return { bytes: isPipelined ? Array.from({ length: PIPELINED }, () => bytes).flat() : bytes, then };
 }
 
 interface Caller {
@@ -100,12 +104,14 @@ interface Caller {
   readonly token: string;
   /** @default true */
   readonly isResumable?: boolean;
+  /** Whether further calls follow on the connection. @default false */
+  readonly isKept?: boolean;
 }
 
 function bytesOf(
   contract: AnyContract,
   row: Row,
-  { session, does, token, isResumable = true }: Caller,
+  { session, does, token, isResumable = true, isKept = false }: Caller,
   number = 0,
 ): readonly Buffer[] {
   const { name, way } = row;
@@ -114,7 +120,7 @@ function bytesOf(
   const headers: Record<string, string> = { Host: "localhost", Authorization: `Bearer ${token}`, Load: does };
   if (isResumable && isOpenEnded(contract, row)) headers[RESUME] = newKey();
   if (isChannel) return [headOf(method, target, { ...headers, ...HANDSHAKE }), ...framesOf(row)];
-  headers.Connection = "close";
+  if (!isKept) headers.Connection = "close";
   if (body === undefined) return [headOf(method, target, headers)];
   const json = JSON.stringify(body);
   const text = way === "large" || way === "slow" ? padded(json, number) : Buffer.from(json);
