@@ -28,6 +28,8 @@ export class Encoded implements Written {
   /** As a block of Server-Sent Events. */
   block(id?: string): string {
     if (id !== undefined) return encode({ event: this.event, data: this.data, id });
+    // One that has a single reader.
+    if (!this.sent) return encode(this);
     this.#block ??= encode(this);
     return this.#block;
   }

@@ -1,7 +1,7 @@
 import { connect as dial } from "node:net";
 import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { type EmacsAgentHandlers, type EmacsAgentSession, emacsAgent } from "@parlance/protocols/emacs-agent";
-import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, bearer, type ServeOptions, type Stats, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { memoryLog } from "@parlance/server/resume";
@@ -18,6 +18,7 @@ const options = (more: ServeOptions): ServeOptions & { readonly partial: true } 
   ...more,
   partial: true,
 });
+const MI = 1024 * 1024;
 const TOKEN = { Authorization: "Bearer t" };
 const post = (app: App, path: string, body: object, headers: Record<string, string> = {}) =>
   app.fetch(
@@ -225,6 +226,25 @@ describe("answers that nobody reads", () => {
     expect(found.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
     expect(found.find(({ status }) => status === 429)!.headers).not.toHaveProperty("Retry-After");
     for (const call of calls) call.close();
+    await gauge(app, "held", 0);
+  });
+});
+
+describe("text of streams that nobody reads", () => {
+  it.each([
+    ["plain", {}],
+    ["resumable", { [RESUME]: newKey() }],
+  ])("is counted until its reader has it: %s", async (_, headers) => {
+    const handlers: Partial<FoldGatewayHandlers> = {
+      async *send() {
+        for (let i = 0; i < 2; i++) yield { type: "text", text: "x".repeat(MI) };
+        yield { type: "done", full_response: "" };
+      },
+    };
+    const app = serve(foldGateway, handlers as FoldGatewayHandlers, options({}));
+    const { body } = await post(app, "/api/send", { content: "x" }, headers);
+    await vi.waitFor(() => expect(app.stats().held).toBeGreaterThan(MI));
+    await new Response(body).text();
     await gauge(app, "held", 0);
   });
 });

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { run } from "./resume/child.js";
 import type { Left } from "./soak/heap.js";
 import { KINDS } from "./soak/kinds.js";
+import type { Weight } from "./soak/large.js";
 import type { Kept } from "./soak/log.js";
 
 const long = process.env.PARLANCE_LONG !== undefined;
@@ -20,6 +21,19 @@ it(`${COUNT} operations and streams, and ${CHANNELS} channels, leave less than $
   expect(all.filter(({ grown }) => grown > LIMIT)).toEqual([]);
   expect(all.filter(({ held }) => Object.keys(held).length > 0)).toEqual([]);
 }, 900_000);
+
+it("what streams hold of large texts is what the gauges report, and a finished one holds nothing of its input", async () => {
+  const child = run(new URL("./soak/large.ts", import.meta.url));
+  const all: Weight[] = [];
+  while (all.length < 5) all.push(JSON.parse(await child.line()) as Weight);
+  for (const { name, heap, gauged } of all)
+    console.log(`${name}: ${heap.toFixed(2)} bytes of heap, ${gauged.toFixed(2)} characters gauged`);
+  const [unread, finished] = [all.slice(0, 3), all.slice(3)];
+  expect(unread.filter(({ gauged }) => gauged < 1)).toEqual([]);
+  // Of a message that waits to be sent, its handler has a copy.
+  expect(unread.filter(({ heap, gauged }) => heap > 1.6 * gauged)).toEqual([]);
+  expect(finished.filter(({ heap }) => heap > 0.2)).toEqual([]);
+}, 120_000);
 
 it("the memory log stays below its total: the oldest finished streams go first, and their readers are shown a gap", async () => {
   const [total, maxTotal] = long ? [1024 * MI, 256 * MI] : [32 * MI, 8 * MI];

@@ -253,8 +253,9 @@ export class ResumableStreams implements StreamDelivery {
   }
 
   #answer(run: Run | undefined, name: string, epoch: string, after: number, call: Scope): Answer {
-    const { limits } = this.#context;
+    const { ledger, limits } = this.#context;
     const reader = call.child("readers");
+    const held = (of: Scope) => ledger.held(ownerIn(name), of);
     if (run) this.#attend(run, reader);
     const blocks = this.#readers.read(run, name, after, reader);
     const headersDue = run !== undefined && run.last === 0 && (run.production?.headersDue ?? true);
@@ -262,7 +263,7 @@ export class ResumableStreams implements StreamDelivery {
     return {
       status: 200,
       headers: { ...STREAM_HEADERS, [RESUME]: resumable },
-      body: new BlockWriter(blocks, reader, { limits, headersDue, batched: true }),
+      body: new BlockWriter(blocks, reader, { limits, held, headersDue, batched: true }),
     };
   }
 

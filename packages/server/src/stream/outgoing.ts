@@ -21,7 +21,7 @@ interface Waiting {
 const ROOM = Promise.resolve();
 
 /** Characters taken together. */
-const MAX_TAKEN = 64 * 1024;
+export const MAX_TAKEN = 64 * 1024;
 
 /**
  * Queues the messages that a stream's handler yields and sends, in order. A generator is paused at its `yield` until the reader wants more;

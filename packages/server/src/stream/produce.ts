@@ -8,7 +8,7 @@ import type { Called, How } from "../options.js";
 import type { Production } from "../ports.js";
 import { cancelled } from "../reason.js";
 import { SessionMerge } from "./merge.js";
-import { type OnError, type OnNext, Outgoing } from "./outgoing.js";
+import { MAX_TAKEN, type OnError, type OnNext, Outgoing } from "./outgoing.js";
 import { hasQuestions, Questions } from "./questions.js";
 
 /**
@@ -41,7 +41,7 @@ export async function produce(context: Context, called: Called, scope: Scope): P
   const waiting = scope.child();
   // A handler that is known to have no message of its own need not be waited for.
   if (merged) merged.onHandlerDone = () => waiting.close();
-  const early = await until(waiting, headersDueAfter(limits), handled.first);
+  const early = await until(waiting, headersDueAfter(limits), handled.first!);
   if (scope.closed) throw scope.reason ?? cancelled();
   if (early && !early.encoded && needsEnd(described)) throw unended(called.operation, described);
   handled.open(early === undefined);
@@ -68,10 +68,9 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
   readonly #handling: Omit<Handling, "called">;
   /** Undefined once it is released. */
   #called: Called | undefined;
-  /** The first message, requested at once and checked before the request is accepted. Without one the handler is done. */
-  readonly first: Promise<{ readonly encoded: Encoded | undefined }>;
+  /** The first message, requested at once and checked before the request is accepted; undefined once it is read. Without one the handler is done. */
+  first: Promise<{ readonly encoded: Encoded | undefined }> | undefined;
   headersDue = false;
-  #isFirst = true;
   #resolve: (blocks: Blocks) => void = () => {};
   #id: ((seq: number) => string) | undefined;
   #last = "";
@@ -114,9 +113,11 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     if (this.#isEnded()) return Promise.resolve(this.#finish());
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      if (!this.#isFirst) return this.#pull(this.#onNext, this.#onError);
-      this.#isFirst = false;
-      this.first.then(({ encoded }) => this.#onNext(encoded), this.#onError);
+      const { first } = this;
+      if (!first) return this.#pull(this.#onNext, this.#onError);
+      // It may be large, and the stream may last.
+      this.first = undefined;
+      first.then(({ encoded }) => this.#onNext(encoded), this.#onError);
     });
   }
 
@@ -134,9 +135,11 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     try {
       if (encoded) {
         blocks.push(this.#block(encoded));
-        for (const further of (merged ?? own).rest()) {
+        // A large message is written alone, and not copied into one text with others.
+        const further = encoded.data.length < MAX_TAKEN ? (merged ?? own).rest() : [];
+        for (const each of further) {
           if (this.#isEnded()) break;
-          blocks.push(this.#block(further));
+          blocks.push(this.#block(each));
         }
         return this.#resolve({ done: false, value: blocks });
       }

@@ -2,6 +2,7 @@ import { Disconnected, disconnected, encodeComment } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { invoke } from "../callback.js";
 import { defer, sharesTimers } from "../defer.js";
+import type { Tally } from "../ledger.js";
 import type { Limits } from "../limits.js";
 import { isRevoked } from "../reason.js";
 
@@ -18,6 +19,8 @@ export interface Sink {
 
 export interface WriterOptions {
   readonly limits: Pick<Limits, "heartbeat" | "stall">;
+  /** Counts what its reader does not take; called for the first of it. */
+  readonly held?: (reader: Scope) => Tally;
   /** The headers were due before the first message: a comment follows them. */
   readonly headersDue?: boolean;
   /** The blocks of one tick come as one batch already. */
@@ -58,6 +61,9 @@ export class BlockWriter implements SseWriter {
   /** Pending while the sink has no room. */
   #room: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
+  /** Characters that the sink has and its reader has not taken. */
+  #unread = 0;
+  #held: Tally | undefined;
 
   constructor(blocks: BlockSource, reader: Scope, options: WriterOptions) {
     this.#blocks = blocks;
@@ -143,8 +149,12 @@ export class BlockWriter implements SseWriter {
   #write(text: string): void {
     try {
       // Heartbeats need to know of new room, also when no block waits for it.
-      const full = this.#sink.write(text)?.then(
+      const room = this.#sink.write(text);
+      const { length } = text;
+      if (room) this.#count(length);
+      const full = room?.then(
         () => {
+          this.#count(-length);
           if (this.#room === full) this.#room = undefined;
         },
         (error) => this.#fail(error),
@@ -153,6 +163,12 @@ export class BlockWriter implements SseWriter {
     } catch (error) {
       this.#fail(error);
     }
+  }
+
+  #count(change: number): void {
+    this.#held ??= this.#options.held?.(this.#reader);
+    this.#unread += change;
+    this.#held?.set(this.#unread);
   }
 
   /** Writes a comment if nothing was written since the last one. */
