@@ -91,6 +91,20 @@ describe("a server that drains", () => {
     await app.close();
   });
 
+  it.each([
+    ["nothing", "", []],
+    ["part of a head", get.slice(0, -2), []],
+    ["a request and part of the next head", get + get.slice(0, 20), ["200 keep-alive"]],
+  ])("does not wait for a connection that has sent %s", async (_, sent, answers) => {
+    const server = await listen(gateway().app, { port: 0, closeAfter: 600_000 });
+    const connection = kept(server.port);
+    await once(connection.socket, "connect");
+    connection.socket.write(sent);
+    if (answers.length > 0) await connection.has("[]");
+    await Promise.all([server.close(), connection.closed]);
+    expect(connection.answers()).toEqual(answers);
+  });
+
   it("still answers what arrives while it closes, and ends each connection with the answer", async () => {
     const { app, finish } = gateway();
     const server = await listen(app, { port: 0 });

@@ -18,7 +18,7 @@ import {
 import type { App } from "../serve.js";
 import { readBeforeDeadlines } from "./deadlines.js";
 import { boundHandler } from "./http.js";
-import { boundUpgrade } from "./socket.js";
+import { boundUpgrade, isIdle } from "./socket.js";
 
 export interface ListenOptions extends ListenBase {
   /** Certificate and key for https and wss. */
@@ -105,7 +105,12 @@ async function close(
   closeAfter: number,
 ): Promise<void> {
   await emptied(sockets, Math.min(LINGER, closeAfter / 2));
-  const finish = () => new Promise((resolve) => server.close(resolve));
+  const finish = () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    // Node waits for those that have sent part of a request, or nothing yet.
+    for (const socket of sockets) if (isIdle(socket)) socket.destroy();
+    return closed;
+  };
   const cut = () =>
     // Leaves this tick to send the last writes.
     setImmediate(() => {

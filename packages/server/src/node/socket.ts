@@ -11,6 +11,14 @@ import type { App } from "../serve.js";
 import { ServerPort } from "./port.js";
 import { closeWith, isBusy, NodeRequest, toRequest } from "./request.js";
 
+/** Connections that are WebSockets now. */
+const webSockets = new WeakSet<Duplex>();
+
+/** Whether a connection has neither a request that is not answered nor a WebSocket: part of a request is nothing to wait for. */
+export function isIdle(socket: Duplex): boolean {
+  return !isBusy(socket as Socket) && !webSockets.has(socket);
+}
+
 /** The listener of a server's `upgrade` event. */
 export function upgrade(app: Apps): (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void {
   return boundUpgrade(app, undefined);
@@ -41,6 +49,7 @@ export function boundUpgrade(app: Apps, bound: string | undefined) {
         // In one write with the first frame, which tells the client that its channel is resumed.
         socket.cork();
         acceptors.get(chosen)!.handleUpgrade(incoming, socket, head, (opened: WebSocket) => {
+          webSockets.add(socket);
           // The socket's own close event follows, and tells more.
           stop();
           const port = new ServerPort(opened, socket);
