@@ -88,8 +88,13 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   let closing = false;
   /** Whether the client's last message lets the server drop the connection. */
   let cancelled = false;
-  /** The error of open asks once the link has ended. */
-  let over: unknown;
+  /** The error with which the link has ended. */
+  let failure: unknown;
+  /** What comes too late gets this. It is made then, because an error takes longer than the end of a channel. */
+  const over = (): unknown => {
+    failure ??= disconnected(`${what} is closed`, "closed", false);
+    return failure;
+  };
   /** The port's wait for room, and what `send` returns for it. */
   let room: Promise<void> | undefined;
   let sendable: Promise<void> | undefined;
@@ -103,9 +108,9 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
 
   function end(error: unknown): void {
     inbox.end(error);
-    over = error ?? disconnected(`${what} is closed`, "closed", false);
-    for (const ask of mine.list()) ask.fail?.(over);
-    for (const stop of senders) stop(over);
+    failure = error;
+    for (const ask of mine.list()) ask.fail?.(over());
+    for (const stop of senders) stop(over());
   }
 
   function fail(error: unknown, code: number, reason: string): void {
@@ -207,7 +212,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   }
 
   function onEnd(stop: (error: unknown) => void): () => void {
-    if (inbox.ended) stop(over);
+    if (inbox.ended) stop(over());
     else senders.add(stop);
     return () => senders.delete(stop);
   }
@@ -225,7 +230,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
         const part = onPart && ((answer: AnyMessage) => notify(onPart, answer, abort));
         waiting = mine.open(message, { settle, fail, part });
         // The port failed while it sent.
-        if (inbox.ended) fail(over);
+        if (inbox.ended) fail(over());
       });
     const answer = keyed ? put() : (turn ?? Promise.resolve()).then(put);
     if (!keyed) turn = answer.catch(() => {});
