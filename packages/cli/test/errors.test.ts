@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 import { expect, test } from "vitest";
 
 // A process may load both builds of a package, or two versions of it: each has error classes of its own.
@@ -79,4 +80,56 @@ test.each(classes)("a class that extends $name has instances of its own only", (
   const special = new Special(...made[name]!);
   for (const one of [Special, kind, there.get(name)!]) expect(special).toBeInstanceOf(one);
   expect(new kind(...made[name]!) instanceof Special).toBe(false);
+});
+
+/** Expressions that messages may contain as they are: names of contracts and options, numbers, and texts that are short already. */
+const SHORT = new Set([
+  ..."BUSY CLAIMED SETTLED behind from header id known limit message method missing name operation option path prefix said seq status stream text to type unknown what why".split(
+    " ",
+  ),
+  "at + 1",
+  "error.message",
+  "first - 1",
+  "held.last",
+  "held.name",
+  "packet.refused.message",
+  'found.allow.join(", ")',
+  'hosts?.join(", ") ?? "loopback names"',
+  "said.text ?? message.type",
+]);
+
+/** `Violation`, `Disconnected` and `misuse` shorten their messages; a `Refusal` is the handler's own, and other errors do not. */
+const UNGUARDED = /^(Refusal|Error|TypeError|RangeError|DOMException)$/;
+
+function unbounded(file: string): string[] {
+  const source = ts.createSourceFile(file, readFileSync(`${root}${file}`, "utf8"), ts.ScriptTarget.Latest, true);
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isNewExpression(node) && UNGUARDED.test(node.expression.getText()) && node.arguments?.[0])
+      found.push(...textsIn(node.arguments[0]));
+    ts.forEachChild(node, visit);
+  };
+  const textsIn = (node: ts.Node): string[] => {
+    if (ts.isTemplateExpression(node)) return node.templateSpans.flatMap(({ expression }) => textsIn(expression));
+    if (ts.isConditionalExpression(node)) return [node.whenTrue, node.whenFalse].flatMap(textsIn);
+    return ts.isStringLiteralLike(node) ? [] : [node.getText()];
+  };
+  visit(source);
+  return found.filter((text) => !text.startsWith("brief(") && !SHORT.has(text)).map((text) => `${file}: ${text}`);
+}
+
+test("a message of an error quotes what a peer or a caller writes by `brief`, so that it stays one short line", () => {
+  const files = execFileSync(
+    "git",
+    ["ls-files", ...["wire", "client", "server", "store-redis", "react"].map((name) => `packages/${name}/src/*.ts`)],
+    { cwd: root },
+  );
+  expect(
+    files
+      .toString()
+      .trim()
+      .split("\n")
+      .filter((file) => !file.includes("/testing"))
+      .flatMap(unbounded),
+  ).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import type { AnyContract, SocketRefused } from "@parlance/wire";
-import { misuse, type Refusal } from "@parlance/wire/errors";
+import { brief, MAX_QUOTED, misuse, type Refusal } from "@parlance/wire/errors";
 import { unfault } from "@parlance/wire/fault";
 import { parseRetryAfter } from "./retry-after.js";
 
@@ -106,12 +106,12 @@ export const CAUSES: readonly Cause[] = [
 
 export function causeOf(failure: Failure): Why {
   if ("request" in failure && !failure.request)
-    return { says: "", mistake: misuse(`${failure.address}: ${failure.cause}`) };
+    return { says: "", mistake: misuse(`${brief(failure.address ?? "", MAX_QUOTED)}: ${failure.cause}`) };
   const { cause, address = "", status, type, token, redirected } = failure;
   const answered = redirected ? `redirected ${redirected}` : `${status} ${type} ${token ? "" : "no token"}`;
   const facts = status === undefined ? factsOf(cause) : answered;
   const found = CAUSES.find(({ of, scheme }) => of.test(facts) && (!scheme || scheme.test(address)));
-  const where = redirected ? `${redirected}: ` : "";
+  const where = redirected ? `${brief(redirected, MAX_QUOTED)}: ` : "";
   const own = found?.isPage && "request" in failure ? ownHeaders(failure.request) : "";
   const says = !found ? "" : status === undefined ? `: ${found.says}${own}` : ` (${where}${found.says})`;
   return { says, unsent: !!neverSent(cause) };

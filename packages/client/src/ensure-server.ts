@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { assertLimits, disconnected, misuse } from "@parlance/wire/errors";
+import { assertLimits, Disconnected, disconnected, misuse } from "@parlance/wire/errors";
 import { isHeld, type StartLock, startFolder, takeLock } from "./start-lock.js";
 
 export interface ServerCommand {
@@ -63,12 +63,7 @@ export async function ensureServer(options: ServerCommand): Promise<EnsuredServe
       const status = await probe(url, health, signal);
       const isUp = status !== undefined && isReady(status, health);
       if (isUp) return started && !started.ended ? { url, ...started.running } : running;
-      if (started?.ended)
-        throw disconnected(
-          `${what} was not started by ${started.program}: ${await started.why()}`,
-          "unreachable",
-          false,
-        );
+      if (started?.ended) throw await started.failure(what);
       if (status !== undefined && !started && !lock && !(await isHeld(lockPath)))
         throw disconnected(
           `${what} answers ${health ?? "/"} with ${status}: something else has the port`,
@@ -100,8 +95,8 @@ interface Started {
   readonly running: { readonly process: ChildProcess; stop(): Promise<void> };
   /** Why it ended; undefined while it runs. */
   readonly ended: string | undefined;
-  /** Why it ended, and the last of its standard error. */
-  why(): Promise<string>;
+  /** Says why it ended, by the last line that names an error. `details` have the last of its standard error. */
+  failure(what: string): Promise<Disconnected>;
 }
 
 async function start({ command, cwd, env }: ServerCommand, logPath: string): Promise<Started> {
@@ -131,9 +126,15 @@ async function start({ command, cwd, env }: ServerCommand, logPath: string): Pro
     get ended() {
       return ended;
     },
-    async why() {
-      const said = (await readFile(logPath, "utf8").catch(() => "")).slice(-MAX_SAID).trim();
-      return said ? `${ended}: ${said}` : `${ended}`;
+    async failure(what) {
+      const body = (await readFile(logPath, "utf8").catch(() => "")).slice(-MAX_SAID).trim();
+      const lines = body.split("\n").reverse();
+      const why = [`${ended}`, lines.find((line) => /error|exception/i.test(line)) ?? lines[0]]
+        .filter(Boolean)
+        .join(": ");
+      const details = body ? { body } : undefined;
+      const how = `${what} was not started by ${program}: ${why}`;
+      return new Disconnected(how, { code: "unreachable", retryable: false, details });
     },
   };
 }

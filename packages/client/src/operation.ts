@@ -1,7 +1,7 @@
 import type { CallOptions } from "@parlance/contract";
 import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
-import { Disconnected, Violation } from "@parlance/wire/errors";
+import { Disconnected, quoteBody, Violation } from "@parlance/wire/errors";
 import { parseJson } from "@parlance/wire/json";
 import { assertChecked, checkOf } from "@parlance/wire/message-decoder";
 import { timedOut } from "./disconnected.js";
@@ -47,10 +47,15 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
     const retryAfter = response.headers.get("Retry-After");
     if (!response.ok) throw await refusalOf(contract, { status, type, token, redirected, body: quote, retryAfter });
     const { says } = await why({ status, type, token, redirected });
-    throw new Violation(
-      `${name} is answered with ${wanted ?? "nothing"}, not ${type || "nothing"}: ${JSON.stringify(quote.slice(0, 80))}${says}`,
-      { code: "content_type", protocol: contract.name, side: "server", subject: name },
-    );
+    const { text, details } = quoteBody(quote);
+    const got = `${type || "no content type"}${text ? `, ${JSON.stringify(text)}` : ""}`;
+    throw new Violation(`${name} is answered with ${got}, where ${wanted ?? "nothing"} is declared${says}`, {
+      code: "content_type",
+      protocol: contract.name,
+      side: "server",
+      subject: name,
+      details,
+    });
   }
 
   const send: Operations["send"] = async (name, input, own, life, ours) => {

@@ -1,5 +1,5 @@
 import type { AnyContract } from "@parlance/wire";
-import { Refusal } from "@parlance/wire/errors";
+import { brief, MAX_QUOTED, Refusal } from "@parlance/wire/errors";
 
 /** Redirects of one request, as many as `fetch` follows (WHATWG Fetch, section 4.4). */
 const MAX_REDIRECTS = 20;
@@ -33,8 +33,9 @@ interface Followed {
 export function follow({ contract, base, what, method, address, response, once, redirects }: Redirected): Followed {
   const { status } = response;
   const location = new URL(response.headers.get("Location")!, address).href;
+  const [from, to] = [address, location].map((one) => brief(one, MAX_QUOTED));
   const refuse = (why: string) =>
-    new Refusal(`${what}: ${method} ${address} was redirected (${status}) to ${location}: ${why}`, { status });
+    new Refusal(`${what}: ${method} ${from} was redirected (${status}) to ${to}: ${why}`, { status });
   if (status === 303 || (status < 303 && method === "POST"))
     throw refuse("fetch would send it there as a GET. Write that server's address in `baseUrl`");
   if (once) throw refuse("a stream cannot be sent again. Write that server's address in `baseUrl`");

@@ -1,6 +1,6 @@
 import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
-import { disconnected, misuse } from "@parlance/wire/errors";
+import { brief, disconnected, MAX_QUOTED, misuse } from "@parlance/wire/errors";
 import { unloaded, unloadedLate } from "./disconnected.js";
 import type { Lifetime } from "./lifetime.js";
 import type { ConnectOptions } from "./options.js";
@@ -80,7 +80,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
         if ((cause as { code?: unknown } | null)?.code === "usage") throw cause;
         const { says, unsent, mistake } = await why({ cause, address, request });
         signal.throwIfAborted();
-        const how = `${what}: no answer from ${address}${says}`;
+        const how = `${what}: no answer from ${brief(address, MAX_QUOTED)}${says}`;
         throw mistake ?? disconnected(how, "unreachable", method !== "POST" || !!unsent, cause);
       }
       // A user's `fetch` may ignore the signal.

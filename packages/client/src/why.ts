@@ -1,5 +1,5 @@
 import type { AnyContract } from "@parlance/wire";
-import { Refusal } from "@parlance/wire/errors";
+import { brief, MAX_QUOTED, quoteBody, Refusal } from "@parlance/wire/errors";
 import type { Failure, Refused, Why } from "./causes.js";
 
 /** The likely cause of a failure. Empty when the table of causes cannot be loaded, as on an offline page. */
@@ -15,6 +15,11 @@ export const refusalOf = (contract: AnyContract, refused: Refused): Promise<Refu
     ({ refusal }) => refusal(contract, refused),
     ({ message }) => {
       const { status, body } = refused;
-      return new Refusal(`status ${status}, its reason not read: ${message}`, { status, bare: !body });
+      const { text, details = text ? { body: text } : undefined } = quoteBody(body);
+      return new Refusal(`status ${status}, its reason not read: ${brief(message, MAX_QUOTED)}`, {
+        status,
+        bare: !body,
+        details,
+      });
     },
   );

@@ -41,7 +41,7 @@ describe("An operation with an empty answer", () => {
     const headers: Record<string, string> = type ? { "Content-Type": type } : {};
     const found = await outcome({ status: 204 }, () => new Response(body, { status, headers }));
     expect(found).toContain(expected);
-    if (body === page) expect(found).toContain(`call is answered with nothing, not text/html: "${page}"`);
+    if (body === page) expect(found).toContain('call is answered with text/html, "Sign in", where nothing is declared');
   });
 });
 
@@ -79,8 +79,8 @@ describe("A refusal", () => {
 it.each([
   [200, "Disconnected", "unreachable", "based.session: http://x/ws answered 200, not a socket"],
   [302, "Disconnected", "unreachable", "based.session: http://x/ws answered 302, not a socket"],
-  [403, "Refusal", "status_403", "<html>"],
-  [502, "Refusal", "status_502", "<html>"],
+  [403, "Refusal", "status_403", "status 403"],
+  [502, "Refusal", "status_502", "status 502"],
 ])("a handshake that is answered with a page of status %i is %s", async (status, name, code, message) => {
   const webSocket = async () => ({ refused: { status, body: "<html>" } });
   const opened = connect(based, { baseUrl: "http://x", webSocket, resume: false }).session();

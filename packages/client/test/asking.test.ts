@@ -241,13 +241,14 @@ describe("An operation", () => {
     expect(sent[0]!.signal).toMatchObject({ aborted: true, reason: found });
   });
 
-  test("quotes an answer of another type, up to 80 characters", async () => {
-    const { call } = operating([
-      new Response("x".repeat(100), { headers: { "Content-Type": "Text/CSV; charset=utf-8" } }),
-    ]);
-    expect((await thrown(() => call("listAgents", {}, {}))).message).toContain(
-      `listAgents is answered with application/json, not text/csv: "${"x".repeat(80)}"`,
+  test("quotes an answer of another type, up to 200 characters", async () => {
+    const body = "x".repeat(300);
+    const { call } = operating([new Response(body, { headers: { "Content-Type": "Text/CSV; charset=utf-8" } })]);
+    const error = await thrown(() => call("listAgents", {}, {}));
+    expect(error.message).toContain(
+      `listAgents is answered with text/csv, "${"x".repeat(200)}…", where application/json is declared`,
     );
+    expect(error).toMatchObject({ details: { body } });
   });
 
   test.each([

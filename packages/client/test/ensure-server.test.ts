@@ -6,6 +6,7 @@ import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import type { Disconnected } from "@parlance/client";
 import { ensureServer } from "@parlance/client/node";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 
@@ -242,19 +243,23 @@ describe("ensureServer", () => {
     expect(asked).toEqual([path]);
   });
 
-  test("starts the program in its folder, with its environment and its arguments, and tells the last of what it says", async () => {
+  test("starts the program in its folder, with its environment and its arguments, and reports the last of its standard error", async () => {
     const port = await freePort();
-    const program =
-      "console.error('x'.repeat(3000) + process.cwd(), process.env.OWN, process.argv[1]); process.exit(7)";
+    const program = [
+      "console.error('x'.repeat(3000))",
+      "console.error('Error:', process.cwd(), process.env.OWN, process.argv[1])",
+      "console.error('  at a place')",
+      "process.exit(7)",
+    ].join(";");
     const command = [process.execPath, "-e", program, "argument"] as const;
     const error = (await ensureServer({ command, port, cwd: "/", env: { OWN: "own" } }).catch(
       (failure) => failure,
-    )) as Error;
-    const said = "/ own argument";
+    )) as Disconnected;
     expect(error.message).toBe(
-      `the server at http://127.0.0.1:${port} was not started by ${process.execPath}: it ended with code 7: ` +
-        `${"x".repeat(2000 - said.length - 1)}${said}`,
+      `the server at http://127.0.0.1:${port} was not started by ${process.execPath}: it ended with code 7: Error: / own argument`,
     );
+    const last = "Error: / own argument\n  at a place";
+    expect(error.details!.body).toBe(`${"x".repeat(2000 - last.length - 2)}\n${last}`);
   });
 
   test("names the signal that ended the program, and nothing that it did not say", async () => {

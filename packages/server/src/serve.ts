@@ -10,6 +10,7 @@ import {
   unbinder,
   Violation,
 } from "@parlance/wire";
+import { brief, MAX_QUOTED } from "@parlance/wire/errors";
 import { Scope, type Stats } from "@parlance/wire/scope";
 import type { Context, Handlers } from "./call.js";
 import { callbacks } from "./callback.js";
@@ -250,7 +251,8 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
         if (checked instanceof Refusal) throw checked;
         refuseWhileClosing(context);
         const found = context.route("GET", pathname);
-        if (!found || !("channel" in found)) throw new Refusal(`there is no channel at ${pathname}`, { status: 404 });
+        if (!found || !("channel" in found))
+          throw new Refusal(`there is no channel at ${brief(pathname, MAX_QUOTED)}`, { status: 404 });
         name = found.channel;
         const ticket = parseTicket(protocols);
         if (ticket === undefined)

@@ -10,6 +10,9 @@ export type RedisStoreErrorCode = "timeout" | "refused" | "not_writer" | "lease_
 
 const BRAND = Symbol.for("@parlance/RedisStoreError");
 
+/** Characters of a message: an error of Redis may quote a script. */
+const MAX_MESSAGE = 500;
+
 /** A failure of `redisLog` or `redisPubSub`. */
 export class RedisStoreError extends Error {
   static {
@@ -28,7 +31,8 @@ export class RedisStoreError extends Error {
   readonly code: RedisStoreErrorCode;
 
   constructor(code: RedisStoreErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    // On one line, because logs are read line by line. The whole error of Redis is the `cause`.
+    super(message.replace(/[\s\p{Cc}]+/gu, " ").slice(0, MAX_MESSAGE), options);
     this.code = code;
   }
 }

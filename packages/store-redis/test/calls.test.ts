@@ -267,3 +267,10 @@ test("an error of this package is known by any copy of it, and a subclass by its
   for (const other of [undefined, null, "no", new Error("no"), {}])
     expect(other instanceof RedisStoreError).toBe(false);
 });
+
+test("a refusal by Redis is one line of at most 500 characters, with the error of Redis as its cause", () => {
+  const cause = new Error(`ERR user_script:3:\n  ${"x".repeat(1000)}`);
+  const { message, code, cause: kept } = refusal("append", cause);
+  expect(message).toMatch(/^Redis refused: append: ERR user_script:3: x+$/);
+  expect([message.length, code, kept]).toEqual([500, "refused", cause]);
+});

@@ -18,9 +18,47 @@ function branded(kind: abstract new (...args: never[]) => Error, name: string): 
   });
 }
 
+/** Characters of an error's message. The rest is in its `details`, or is the caller's own. */
+export const MAX_MESSAGE = 500;
+
+/** Characters of a name that a message quotes. */
+export const MAX_NAME = 100;
+
+/** Characters of a body or an address that a message quotes. */
+export const MAX_QUOTED = 200;
+
+/** Characters of a body that `details` keep. */
+const MAX_BODY = 64 * 1024;
+
+/** A text on one line, cut after so many characters: messages of errors are logged line by line. */
+export function brief(text: string, most = MAX_MESSAGE): string {
+  // Of a long text no more is read than could be used.
+  const line = text
+    .slice(0, 4 * most)
+    .replace(/[\s\p{Cc}]+/gu, " ")
+    .trim();
+  if (line.length <= most && text.length <= 4 * most) return line;
+  return `${line.slice(0, most).replace(/[\uD800-\uDBFF]$/, "")}…`;
+}
+
+/**
+ * Quotes a body for an error: `text` on one line for the message, and all of it for the details where it is longer. Of a page the text is its
+ * title. JSON above 200 characters has no text, because its beginning explains nothing.
+ */
+export function quoteBody(
+  body: string,
+  most = MAX_QUOTED,
+): { readonly text?: string; readonly details?: { readonly body: string } } {
+  const isMarkup = /^\s*[<{[]/.test(body);
+  const text = brief(body, isMarkup ? MAX_QUOTED : most);
+  if (text === body.trim() && !text.startsWith("<")) return { text };
+  const shown = isMarkup ? brief(/<title>([^<]*)/i.exec(body)?.[1] ?? "", MAX_QUOTED) : text;
+  return { ...(shown && { text: shown }), details: { body: body.slice(0, MAX_BODY) } };
+}
+
 /** A mistake in the caller's code, such as an option of the wrong form. Nothing was sent. */
 export function misuse(message: string): TypeError {
-  return Object.assign(new TypeError(message), { code: "usage" });
+  return Object.assign(new TypeError(brief(message)), { code: "usage" });
 }
 
 /**
@@ -41,6 +79,7 @@ export interface RefusalDetails {
   readonly status?: number | undefined;
   /** The protocol's own error code, where it has codes. */
   readonly code?: string | undefined;
+  /** What the protocol adds to its error. `body`: an answer that is not in the protocol's form, or a text too long for a message. */
   readonly details?: Json | undefined;
   /** The value of the protocol's `recoverable`. */
   readonly recoverable?: boolean | undefined;
@@ -101,11 +140,10 @@ export interface Flaw {
 export function describe(flaws: readonly Flaw[]): string {
   const words = flaws.slice(0, 3).map(({ at, keyword, params: { missingProperty: missing, ...params } }) => {
     const place = missing ? `${at}/${missing}` : at;
-    const name = place ? `\`${place.slice(1).replaceAll("/", ".")}\`` : "the body";
+    const name = place ? `\`${brief(place.slice(1).replaceAll("/", "."), MAX_NAME)}\`` : "the body";
     if (missing) return `${name} is missing`;
-    const wanted = Object.values(params)
-      .flat()
-      .join(/enum|type/.test(keyword) ? " or " : " ");
+    const values = Object.values(params).flat();
+    const wanted = brief(values.join(/enum|type/.test(keyword) ? " or " : " "), MAX_QUOTED);
     return /^(const|enum|type)$/.test(keyword) ? `${name} must be ${wanted}` : `${name} breaks ${keyword} ${wanted}`;
   });
   if (flaws.length > 3) words.push(`${flaws.length - 3} more`);
@@ -120,6 +158,7 @@ export interface ViolationDetails {
   /** The message, operation or channel it is about. */
   readonly subject?: string | undefined;
   readonly flaws?: readonly Flaw[] | undefined;
+  readonly details?: { readonly body: string } | undefined;
   readonly cause?: unknown;
 }
 
@@ -134,9 +173,11 @@ export class Violation extends Error {
   declare readonly side: Side;
   declare readonly subject: string | undefined;
   declare readonly flaws: readonly Flaw[];
+  /** The body that broke the contract, up to 64 Ki characters, where the message does not quote it. */
+  declare readonly details: { readonly body: string } | undefined;
 
   constructor(what: string, { flaws = [], cause, ...details }: ViolationDetails) {
-    super(`${details.protocol}: ${what} (from the ${details.side})`, { cause });
+    super(`${details.protocol}: ${brief(what)} (from the ${details.side})`, { cause });
     Object.assign(this, details, { flaws });
   }
 }
@@ -148,6 +189,7 @@ export interface DisconnectedDetails {
   readonly retryable: boolean;
   readonly missing?: Gap | undefined;
   readonly unconfirmed?: readonly AnyMessage[] | undefined;
+  readonly details?: { readonly body: string } | undefined;
   readonly cause?: unknown;
 }
 
@@ -164,9 +206,11 @@ export class Disconnected extends Error {
   declare readonly missing: Gap | undefined;
   /** On a channel: messages that were sent and may not have been received. */
   declare readonly unconfirmed: readonly AnyMessage[];
+  /** What came in place of an end, or what the program wrote that was to be the server. */
+  declare readonly details: { readonly body: string } | undefined;
 
   constructor(message: string, { unconfirmed = [], cause, ...details }: DisconnectedDetails) {
-    super(message, { cause });
+    super(brief(message), { cause });
     Object.assign(this, details, { unconfirmed });
   }
 }

@@ -1,7 +1,7 @@
 import type { Contract, Fault, FaultPlaces, Json } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
-import { misuse, Refusal } from "./errors.js";
-import type { JsonObject } from "./json.js";
+import { brief, MAX_MESSAGE, misuse, quoteBody, Refusal } from "./errors.js";
+import { isObject, type JsonObject } from "./json.js";
 import { get, parts, set } from "./pointer.js";
 
 /** An HTTP refusal before it is sent. */
@@ -15,7 +15,7 @@ export interface Faulted {
 export function fault(contract: Contract, operation: string | undefined, refusal: Refusal): Faulted {
   const status = statusOf(contract.fault, refusal);
   const asText = operation === undefined ? undefined : contract.operations[operation]?.faults?.[status]?.text;
-  if (asText) return { status, type: "text/plain", body: refusal.message };
+  if (asText) return { status, type: "text/plain", body: whole(refusal).text };
   return {
     status,
     type: "application/json",
@@ -28,7 +28,7 @@ function constants({ messages, fault }: Contract): JsonObject {
   return { ...Object.values(messages).find(({ schema }) => schema === fault.schema)?.shape?.const };
 }
 
-/** The inverse: decodes a refusal from a status and a body. A body not in the protocol's form is quoted in the message. */
+/** The inverse: decodes a refusal from a status and a body. A body not in the protocol's form is quoted in the message, or in `details.body`. */
 export function unfault(contract: Contract, status: number, body: string, retryAfter?: number): Refusal {
   let parsed: unknown;
   try {
@@ -36,12 +36,17 @@ export function unfault(contract: Contract, status: number, body: string, retryA
   } catch {
     // It is quoted as it is.
   }
-  const said = read(parsed, contract.fault);
-  const shown = (body.length > 200 ? `${body.slice(0, 200)}…` : body).trim() || `status ${status}`;
+  const said = shorten(read(parsed, contract.fault));
   // JSON such as `{"error":null}` is not a usable message.
   const silent = parsed !== undefined && !Object.values(parsed ?? {}).some(Boolean);
-  const text = silent ? `status ${status} without a reason` : shown;
-  return new Refusal(said.text || text, { status, ...said, retryAfter, bare: !body || undefined });
+  const shown = said.text
+    ? said
+    : silent
+      ? { text: `status ${status} without a reason` }
+      : quoteBody(body, MAX_MESSAGE);
+  const details = { retryAfter, bare: !body || undefined };
+  const text = shown.text || `status ${status}`;
+  return new Refusal(text, { status, ...said, ...shown, ...details });
 }
 
 /** Encodes a refusal as the failure message of a stream or channel. */
@@ -55,7 +60,7 @@ export function faultMessage(contract: Contract, name: string, refusal: Refusal)
 export function unfaultMessage(contract: Contract, message: AnyMessage): Refusal | undefined {
   const places = contract.messages[message.type]?.fault;
   if (!places) return undefined;
-  const said = read(message as AnyMessage & JsonObject, places);
+  const said = shorten(read(message as AnyMessage & JsonObject, places));
   const status = said.code === undefined ? undefined : contract.fault.codes?.[said.code]?.status;
   return new Refusal(said.text ?? message.type, { status, ...said });
 }
@@ -77,18 +82,42 @@ function write(body: JsonObject, places: FaultPlaces, faults: Fault, refusal: Re
   const codes = faults.codes ?? {};
   const code = codes[refusal.code] ? refusal.code : (genericCode(codes, statusOf(faults, refusal)) ?? refusal.code);
   if (places.code) set(body, places.code[0]!, code);
-  set(body, places.text[0]!, refusal.message);
-  const details = refusal.details ?? places.noDetails;
+  const { text, details = places.noDetails } = whole(refusal);
+  set(body, places.text[0]!, text);
   if (places.details && details !== undefined) set(body, places.details[0]!, details);
   if (places.recoverable)
     set(body, places.recoverable[0]!, refusal.recoverable ?? codes[code]?.recoverable ?? refusal.retryable);
   return body;
 }
 
-function read(
-  body: unknown,
-  places: FaultPlaces,
-): { text?: string; code?: string; details?: Json; recoverable?: boolean } {
+/** What a fault has about its refusal. */
+interface FaultFields {
+  readonly text?: string;
+  readonly code?: string;
+  readonly details?: Json;
+  readonly recoverable?: boolean;
+}
+
+/** Keeps the peer's text on one line. Where it is longer, `details.body` has all of it. */
+function shorten({ text, ...said }: FaultFields): FaultFields {
+  const line = text === undefined ? undefined : brief(text);
+  if (line === undefined || line === text) return { text: line!, ...said };
+  const { details } = said;
+  return {
+    text: line,
+    ...said,
+    details: { ...(isObject(details) ? (details as { [key: string]: Json }) : {}), body: text! },
+  };
+}
+
+/** The inverse: a refusal of another server is sent on in that server's words. */
+function whole({ message, details }: Refusal): { readonly text: string; readonly details?: Json | undefined } {
+  const { body, ...others } = (isObject(details) ? details : {}) as { readonly [key: string]: Json };
+  if (typeof body !== "string" || body === message || brief(body) !== message) return { text: message, details };
+  return { text: body, details: Object.keys(others).length > 0 ? others : undefined };
+}
+
+function read(body: unknown, places: FaultPlaces): FaultFields {
   const first = (pointers: readonly string[] | undefined, type: string): unknown =>
     pointers
       ?.map((pointer) => get(body, parts(pointer)))

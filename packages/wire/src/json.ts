@@ -1,5 +1,5 @@
 import type { Json, Side } from "@parlance/contract";
-import { Violation, type ViolationCode } from "./errors.js";
+import { quoteBody, Violation, type ViolationCode } from "./errors.js";
 
 /** The origin of a parsed body, for its errors. */
 export interface Origin {
@@ -22,9 +22,9 @@ export function parseJson(text: string, origin: Origin, subject = origin.subject
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
-    const what = `the body is not JSON: ${JSON.stringify(shown)}`;
-    throw new Violation(what, { code: "malformed_json", cause, ...origin, subject });
+    const { text: quoted, details } = quoteBody(text);
+    const what = `the body is not JSON${quoted === undefined ? "" : `: ${JSON.stringify(quoted)}`}`;
+    throw new Violation(what, { code: "malformed_json", cause, details, ...origin, subject });
   }
   const found = isPlain(value) ? undefined : refused(value as object | number, 0);
   if (found) {

@@ -1,4 +1,4 @@
-import { Violation } from "./errors.js";
+import { brief, MAX_NAME, Violation } from "./errors.js";
 import {
   type AnyContract,
   assertChecked,
@@ -23,11 +23,11 @@ export function messageEncoder(contract: AnyContract, options: CodecOptions): Co
   return (message) => {
     const name = isMessage(message) ? message.type : undefined;
     const known = name === undefined ? undefined : messages.get(name);
-    if (!known)
-      throw new Violation(
-        `${JSON.stringify(name ?? message)} is not a message of the ${side} here: it sends ${names.join(", ")}`,
-        { code: "unknown_message", protocol: contract.name, side, subject: name },
-      );
+    if (!known) {
+      const shown = brief(JSON.stringify(name ?? message) ?? "undefined", MAX_NAME);
+      const what = `${shown} is not a message of the ${side} here: it sends ${names.join(", ")}`;
+      throw new Violation(what, { code: "unknown_message", protocol: contract.name, side, subject: name });
+    }
     const { event, body } = tag(contract, message, profile);
     assertChecked(known.check, body, known.origin);
     return { event, data: oneLine(JSON.stringify(body)) };

@@ -1,3 +1,5 @@
+import { brief, MAX_NAME } from "./errors.js";
+
 /** One Server-Sent Event (WHATWG HTML, section 9.2). */
 export interface SseEvent {
   /** The event name; absent for the default, "message". */
@@ -28,7 +30,8 @@ export function encodeComment(text: string): string {
 }
 
 function oneLine(what: string, text: string): string {
-  if (/[\r\n\0]/.test(text)) throw new TypeError(`an SSE ${what} may not hold CR, LF or NUL: ${JSON.stringify(text)}`);
+  if (/[\r\n\0]/.test(text))
+    throw new TypeError(`an SSE ${what} may not hold CR, LF or NUL: ${brief(JSON.stringify(text), MAX_NAME)}`);
   return text;
 }
 

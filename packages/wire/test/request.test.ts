@@ -47,10 +47,10 @@ describe("A JSON body", () => {
     });
   });
 
-  test("that is not JSON is quoted, up to 80 characters", () => {
-    const [short, long] = ["x".repeat(80), "x".repeat(81)];
+  test("that is not JSON is quoted, up to 200 characters", () => {
+    const [short, long] = ["x".repeat(200), "x".repeat(201)];
     expect(refused(short)).toMatchObject({ code: "malformed_json", message: expect.stringContaining(`"${short}"`) });
-    expect(refused(long)!.message).toContain(`"${short}…"`);
+    expect(refused(long)).toMatchObject({ message: expect.stringContaining(`"${short}…"`), details: { body: long } });
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import type { AnyContract, OpenSocket, Port, PortEvents } from "@parlance/wire";
-import { disconnected } from "@parlance/wire/errors";
+import { brief, disconnected, MAX_QUOTED } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
@@ -16,6 +16,7 @@ export function sockets(
   what: string,
   url: string,
 ): (headers: Readonly<Record<string, string>>, protocols: string[], request: Lifetime) => Promise<Port> {
+  const shown = brief(url, MAX_QUOTED);
   return async (headers, protocols, { signal }) => {
     let opened: Awaited<ReturnType<OpenSocket>>;
     try {
@@ -27,14 +28,14 @@ export function sockets(
       if (cause instanceof TypeError) throw cause;
       const { says } = await why({ cause, address: url });
       signal.throwIfAborted();
-      throw disconnected(`${what}: no socket was opened at ${url}${says}`, "unreachable", true, cause);
+      throw disconnected(`${what}: no socket was opened at ${shown}${says}`, "unreachable", true, cause);
     }
     if ("refused" in opened) {
       const { status } = opened.refused;
       const refusal = await refusalOf(contract, { ...opened.refused, token });
       // A page or a redirect comes from another server, such as a proxy, and is not a refusal.
       if (status < 400)
-        throw disconnected(`${what}: ${url} answered ${status}, not a socket`, "unreachable", true, refusal);
+        throw disconnected(`${what}: ${shown} answered ${status}, not a socket`, "unreachable", true, refusal);
       throw refusal;
     }
     return guarded(opened, signal);

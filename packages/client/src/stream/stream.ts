@@ -1,6 +1,6 @@
 import type { ConnectionChange, Stream } from "@parlance/contract";
 import type { AnyContract, AnyMessage, DisconnectedCode, SseDecoder } from "@parlance/wire";
-import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
+import { brief, Disconnected, disconnected, quoteBody, Refusal } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
 import { RESUME } from "@parlance/wire/resume-key";
 import { type Lifetime, lifetime, within } from "../lifetime.js";
@@ -26,9 +26,6 @@ export interface StreamSource {
   /** Called once, with the milliseconds that the server asked for before a reconnect. */
   readonly over: (retry: number) => void;
 }
-
-/** Characters of an unknown event that an error shows. */
-const MAX_SHOWN = 200;
 
 /** Milliseconds for a body to end after its stream. */
 const END_WITHIN = 1000;
@@ -208,7 +205,7 @@ export class StreamReader {
       const text = await within(this.#request, next, this.#limit, this.#idle);
       if (text !== undefined) this.#events!.push(text);
       else if (this.#mayBeOver || (await this.#source.sessionEnded())) this.close({});
-      else throw this.#lost(this.#declaredEnd, "ended_early");
+      else throw this.#unended();
     } catch (error) {
       if (this.#state === "closed") return;
       if (error instanceof Disconnected) await this.#rejoin(error);
@@ -226,15 +223,17 @@ export class StreamReader {
     return type !== undefined && this.#source.stream.mayEnd?.includes(type) === true;
   }
 
-  get #declaredEnd(): string {
+  #unended(): Disconnected {
     const { end = [], sentinel } = this.#source.stream;
     const ends = sentinel ? [...end, sentinel] : end;
     const stopped = ends[0] ? `stopped without ${ends.join(" or ")}` : "stopped";
     const { unknown } = this.#last;
-    if (!unknown) return stopped;
+    if (!unknown) return this.#lost(stopped, "ended_early");
     // Newer servers send other end messages, such as `canceled`. Quoting them explains the error.
     const { event = "", body } = unknown;
-    return `${stopped}, after the unknown event ${event} ${JSON.stringify(body).slice(0, MAX_SHOWN)}`;
+    const { text = "", details } = quoteBody(JSON.stringify(body));
+    const how = `${stopped}, after the unknown event ${brief(`${event} ${text}`)}`;
+    return Object.assign(this.#lost(how, "ended_early"), { details });
   }
 
   #lost(how: string, code: DisconnectedCode, cause?: unknown): Disconnected {

@@ -8,6 +8,7 @@ import {
   Refusal,
   Violation,
 } from "@parlance/wire";
+import { brief, MAX_NAME } from "@parlance/wire/errors";
 import { type AnyChannel, Busy, type Link, link, PacedPort } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, calledOf, callOf, enter, isHidden, refusalOf, sessionOf } from "../call.js";
@@ -293,7 +294,7 @@ function namedBy(contract: AnyContract, names: readonly string[], body: unknown)
   const property = tagProperty(contract, names);
   const name = property === undefined ? undefined : (body as Readonly<Record<string, unknown>>)[property];
   if (typeof name !== "string") return { what: "the message is unknown" };
-  return { what: `Unknown ${property}: ${name.slice(0, 200)}`, name };
+  return { what: `Unknown ${property}: ${brief(name, MAX_NAME)}`, name };
 }
 
 /** The property that names all of these messages on the wire. */

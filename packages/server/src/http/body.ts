@@ -1,4 +1,5 @@
 import { parseJson, Refusal } from "@parlance/wire";
+import { brief, MAX_NAME } from "@parlance/wire/errors";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import type { Tally } from "../ledger.js";
@@ -14,7 +15,7 @@ import type { BodyReader, HttpRequest } from "./request.js";
 export function refuseForm(request: HttpRequest, operation: string): void {
   const type = typeOf(request);
   if (type !== undefined && type !== "application/json")
-    throw new Refusal(`${operation} takes no body, and none of ${type}`, { status: 415 });
+    throw new Refusal(`${operation} takes no body, and none of ${brief(type, MAX_NAME)}`, { status: 415 });
 }
 
 function typeOf({ headers }: HttpRequest): string | undefined {
@@ -25,10 +26,13 @@ function typeOf({ headers }: HttpRequest): string | undefined {
 function refuseEncoded({ headers }: HttpRequest, operation: string): void {
   const encoding = headers.get("Content-Encoding")?.trim().toLowerCase() ?? "identity";
   if (encoding !== "identity")
-    throw new Refusal(`the body of ${operation} is sent without Content-Encoding, not as ${encoding}`, { status: 415 });
+    throw new Refusal(
+      `the body of ${operation} is sent without Content-Encoding, not as ${brief(encoding, MAX_NAME)}`,
+      { status: 415 },
+    );
   const [, charset = "utf-8"] = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers.get("Content-Type") ?? "") ?? [];
   if (!/^utf-?8$/i.test(charset))
-    throw new Refusal(`the body of ${operation} is UTF-8, not ${charset}`, { status: 415 });
+    throw new Refusal(`the body of ${operation} is UTF-8, not ${brief(charset, MAX_NAME)}`, { status: 415 });
 }
 
 /**
@@ -45,7 +49,10 @@ export async function readBody(
 ): Promise<unknown> {
   const type = typeOf(request);
   if (type !== "application/json")
-    throw new Refusal(`the body of ${operation} is application/json, not ${type ?? "without a type"}`, { status: 415 });
+    throw new Refusal(
+      `the body of ${operation} is application/json, not ${brief(type ?? "without a type", MAX_NAME)}`,
+      { status: 415 },
+    );
   refuseEncoded(request, operation);
   refuseLarge(Number(request.headers.get("Content-Length") ?? 0), limits.maxMessageSize);
   const body = request.body();
@@ -119,7 +126,9 @@ export function uploadOf(
 ): ReadableStream<Uint8Array> {
   const given = typeOf(request);
   if (given !== type)
-    throw new Refusal(`the body of ${operation} is ${type}, not ${given ?? "without a type"}`, { status: 415 });
+    throw new Refusal(`the body of ${operation} is ${type}, not ${brief(given ?? "without a type", MAX_NAME)}`, {
+      status: 415,
+    });
   refuseLarge(Number(request.headers.get("Content-Length") ?? 0), limits.maxUploadSize);
   const body = request.body();
   const drop = () => body?.cancel();

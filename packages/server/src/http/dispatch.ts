@@ -1,4 +1,5 @@
 import { RESUME, Refusal, type Route } from "@parlance/wire";
+import { brief, MAX_NAME, MAX_QUOTED } from "@parlance/wire/errors";
 import type { Scope } from "@parlance/wire/scope";
 import { type Context, calledOf, enter } from "../call.js";
 import { callChannel } from "../channel/converse.js";
@@ -74,11 +75,19 @@ async function route(
   if (answered) return answered;
   refuseWhileClosing(context);
   const found = context.route(methodOf(request.method), pathname);
-  if (!found) throw new Refusal(`there is nothing at ${request.method} ${pathname}`, { status: 404 });
+  if (!found)
+    throw new Refusal(`there is nothing at ${brief(request.method, MAX_NAME)} ${brief(pathname, MAX_QUOTED)}`, {
+      status: 404,
+    });
   if ("allow" in found) {
     const read = context.route("GET", pathname)!;
     named.headers = { Allow: [...found.allow, ...("operations" in read ? ["HEAD"] : [])].join(", ") };
-    throw new Refusal(`${pathname} is for ${found.allow.join(", ")}, not ${request.method}`, { status: 405 });
+    throw new Refusal(
+      `${brief(pathname, MAX_QUOTED)} is for ${found.allow.join(", ")}, not ${brief(request.method, MAX_NAME)}`,
+      {
+        status: 405,
+      },
+    );
   }
   if ("channel" in found) {
     named.operation = found.channel;
@@ -87,7 +96,7 @@ async function route(
       (await channels.offer(await callChannel(context, found.channel, found.path, request, call), call));
     if (offered) return offered;
     named.headers = { Upgrade: "websocket" };
-    throw new Refusal(`${pathname} is a WebSocket: ask for an upgrade`, { status: 426 });
+    throw new Refusal(`${brief(pathname, MAX_QUOTED)} is a WebSocket: ask for an upgrade`, { status: 426 });
   }
   named.operation = found.operations[0]!;
   const { called, body } = await callOperation(context, found, request, call);

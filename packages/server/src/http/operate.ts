@@ -65,7 +65,7 @@ export async function operate(
 /** `missing`: the property that would name the question's session. */
 function unasked(operation: string, missing: string | undefined): Refusal {
   const what = `no question that ${operation} answers is open`;
-  return new Refusal(missing ? `${what} without \`${missing}\`: send it` : `${what} with this id`, { status: 404 });
+  return new Refusal(`${what} ${missing ? `without \`${missing}\`: send it` : "with this id"}`, { status: 404 });
 }
 
 /** Waits for a handler, whose caller may go, but not be revoked. */

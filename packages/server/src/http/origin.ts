@@ -1,4 +1,5 @@
 import { Refusal } from "@parlance/wire";
+import { brief, MAX_NAME } from "@parlance/wire/errors";
 import { LISTEN_LIMITS } from "../limits.js";
 import type { Origins } from "./origins.js";
 import type { HttpRequest } from "./request.js";
@@ -62,13 +63,15 @@ export function guard(
       (header === null && hostname === documented);
   if (!known && !anyHost(request))
     return new Refusal(
-      `this server is not ${hostname}: it answers to ${hosts?.join(", ") ?? "loopback names"} (option hosts)`,
+      `this server is not ${brief(hostname, MAX_NAME)}: it answers to ${hosts?.join(", ") ?? "loopback names"} (option hosts)`,
       { status: 403 },
     );
   for (const name of url.search === "" ? [] : url.searchParams.keys())
     if (CREDENTIAL.test(name) && !allowed.parameter(name))
       // RFC 6750, section 2.3: URLs are kept in logs and histories.
-      return new Refusal(`${name} does not belong in a URL: send it as Authorization: Bearer`, { status: 400 });
+      return new Refusal(`${brief(name, MAX_NAME)} does not belong in a URL: send it as Authorization: Bearer`, {
+        status: 400,
+      });
   const origin = request.headers.get("Origin");
   if (origin === null) {
     // A cross-site request without an Origin: an image, a form or a link on another site.
@@ -78,7 +81,9 @@ export function guard(
   }
   if (isOwn(origin, url)) return { Vary: "Origin" };
   if (!allowed.origin(origin))
-    return new Refusal(`pages of ${origin} may not call this server (option origins)`, { status: 403 });
+    return new Refusal(`pages of ${brief(origin, MAX_NAME)} may not call this server (option origins)`, {
+      status: 403,
+    });
   return {
     "Access-Control-Allow-Origin": origin,
     "Access-Control-Allow-Credentials": "false",
