@@ -14,6 +14,8 @@ the file does not have is answered from the examples. It prints each request, an
   --from FILE       a recording, or a transcript of the contract; may be given again. In a folder of several contracts, a recording chooses
                     the one that it names
   --port N          the port to listen on, on 127.0.0.1 (default: a free one)
+  --origin ORIGIN   a page that may call, such as http://localhost:5173; may be given again. * stands for any host or port:
+                    http://localhost:*, vscode-webview://*
   --speed N         the pauses of a recording. 0: none (default), 1: the recorded ones, 2: half of them
   --latency MS      before each answer and each message
   --cut STEP        cut each stream and channel in place of this message of the server, counted from 1
@@ -31,6 +33,7 @@ Exit codes: 0 ended by Ctrl-C, 2 usage, a contract that parlance lint refuses, o
 export const options = {
   from: { type: "string", multiple: true },
   port: { type: "string" },
+  origin: { type: "string", multiple: true },
   speed: { type: "string" },
   latency: { type: "string" },
   cut: { type: "string" },
@@ -87,7 +90,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
       else io.err(`${method} ${target}: ${source}\n`);
     },
   });
-  const listening = await listenReplay(server, { port });
+  const listening = await listenReplay(server, { port, origins: values.origin });
   const { url } = listening;
   if (json) io.out(`${JSON.stringify({ url, contract: contract.name, from, seed: faults.seed })}\n`);
   else io.err(`A mock of ${contract.name} is at ${url}, by ${from.join(", ") || "its examples"}; Ctrl-C ends it.\n`);

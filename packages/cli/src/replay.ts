@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { webSocket } from "@parlance/client/node";
 import { formatProblem, type Problem, ReplayServer, replayClient, type Tape, uncompared } from "@parlance/conformance";
-import { listenReplay } from "@parlance/conformance/node";
+import { type ListenReplayOptions, listenReplay } from "@parlance/conformance/node";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { describeState, recordingAt } from "./recording.js";
 
@@ -15,6 +15,8 @@ not replayed.
   --as server|client   which side to take
   --target URL         as the client: where the server is
   --port N             as the server: the port to listen on, on 127.0.0.1 (default: a free one)
+  --origin ORIGIN      as the server: a page that may call, such as http://localhost:5173; may be given again. * stands for any host or
+                       port: http://localhost:*, vscode-webview://*
   --speed N            0: no pauses (default), 1: the recorded ones, 2: half of them
   --wait MS            how long to wait for the other side's next step (default 10000)
   --contract DIR       says which properties hold ids (beside those whose names end in id), and is needed for a transcript that is not in
@@ -33,6 +35,7 @@ export const options = {
   as: { type: "string" },
   target: { type: "string" },
   port: { type: "string" },
+  origin: { type: "string", multiple: true },
   speed: { type: "string" },
   wait: { type: "string" },
   contract: { type: "string" },
@@ -45,7 +48,7 @@ export const options = {
 export async function command(argv: string[], io: Io): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
   if (values.as !== "server" && values.as !== "client") throw new UsageError("say --as server or --as client");
-  const other = values.as === "server" ? (["target", "header"] as const) : (["port"] as const);
+  const other = values.as === "server" ? (["target", "header"] as const) : (["port", "origin"] as const);
   for (const option of other)
     if (values[option] !== undefined) throw new UsageError(`--${option} is for the other side than --as ${values.as}`);
   const number = (option: "speed" | "wait" | "port", otherwise: number) => {
@@ -73,7 +76,14 @@ export async function command(argv: string[], io: Io): Promise<number> {
     const headers = pairs(values.header ?? [], ":", "--header NAME:VALUE");
     problems = await replayClient(tape, { ...replaying, baseUrl: values.target, headers, fetch, webSocket });
   } else
-    problems = await serve(tape, name, new ReplayServer(tape, replaying), number("port", 0), values.json ?? false, io);
+    problems = await serve(
+      tape,
+      name,
+      new ReplayServer(tape, replaying),
+      { port: number("port", 0), origins: values.origin },
+      values.json ?? false,
+      io,
+    );
   const skipped = values.as === "client" ? uncompared(tape) : 0;
   const outcome = { file: name, as: values.as, state: tape.ending.state, ...(skipped > 0 && { skipped }), problems };
   if (values.json) io.out(`${JSON.stringify(outcome)}\n`);
@@ -91,12 +101,12 @@ async function serve(
   tape: Tape,
   name: string,
   replay: ReplayServer,
-  port: number,
+  at: ListenReplayOptions,
   json: boolean,
   io: Io,
 ): Promise<readonly Problem[]> {
   const interrupt = interruptOf(io);
-  const listening = await listenReplay(replay, { port });
+  const listening = await listenReplay(replay, at);
   if (json) io.out(`${JSON.stringify({ url: listening.url, file: name })}\n`);
   else io.err(`Replaying ${tape.takes.length} connections of ${name} at ${listening.url}; Ctrl-C ends it.\n`);
   await aborted(interrupt);

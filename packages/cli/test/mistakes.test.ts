@@ -107,6 +107,8 @@ const mistakes: Readonly<Record<string, readonly string[]>> = {
     `replay ${transcript} --as server`,
     `replay ${transcript} --as server --json`,
     ...["1.5", "65536"].map((port) => `replay ${transcript} --as server --port ${port}`),
+    `replay ${transcript} --as server --origin localhost:5173`,
+    `replay ${transcript} --as client --target http://a --origin http://localhost:5173`,
     "replay flawed.jsonl --as server",
     "replay flawed.jsonl --as server --json --speed 2 --wait 0",
   ],
@@ -117,6 +119,7 @@ const mistakes: Readonly<Record<string, readonly string[]>> = {
     ...["-1", "x", "65536", "1.5"].map((port) => `mock schemas/my-agent --port=${port}`),
     ...["-1", "x", "1.5"].map((seed) => `mock schemas/my-agent --seed=${seed}`),
     ...["-1", "x"].map((speed) => `mock schemas/my-agent --speed=${speed}`),
+    "mock schemas/my-agent --origin localhost:5173",
     "mock schemas/my-agent --speed 1.5 --seed 0",
     "mock schemas/my-agent --json --seed 3",
     ...["latency", "cut", "stall", "malformed"].flatMap((name) =>

@@ -169,19 +169,25 @@ describe("a contract of somebody else's, as processes,", () => {
       findings: [],
     });
 
-    const serving = running(cwd, "replay talk.jsonl --as server --contract schemas --json");
-    expect(await talk((await serving.next()).url)).toEqual(recorded);
+    const page = "http://localhost:5173";
+    const statusFor = async (url: string, Origin: string) =>
+      (await fetch(`${url}/nothing`, { headers: { Origin } })).status;
+    const statuses = async (url: string) => [await statusFor(url, page), await statusFor(url, "http://evil.example")];
+    const serving = running(cwd, `replay talk.jsonl --as server --contract schemas --json --origin ${page}`);
+    const replaying = (await serving.next()).url;
+    expect(await talk(replaying)).toEqual(recorded);
     expect(await serving.stop()).toBe(0);
 
     const client = running(cwd, `replay talk.jsonl --as client --target ${server.url} --contract schemas --json`);
     const replayed = await client.ended();
     expect({ code: replayed.code, problems: JSON.parse(replayed.out).problems }).toEqual({ code: 0, problems: [] });
 
-    const mocking = running(cwd, "mock schemas --from talk.jsonl --json");
+    const mocking = running(cwd, `mock schemas --from talk.jsonl --json --origin ${page}`);
     const { url, ...line } = await mocking.next();
     expect(line).toEqual({ contract: "lighthouse", from: ["talk.jsonl"], seed: 1 });
     for (let count = 0; count < 2; count++) expect(await talk(url)).toEqual(recorded);
     expect(await mocking.next()).toEqual({ method: "POST", target: "/lights/eddystone/watch", source: "recording" });
+    expect(await statuses(url)).toEqual([404, 403]);
     expect(await mocking.stop()).toBe(0);
 
     for (const form of ["--har", "--md"]) {

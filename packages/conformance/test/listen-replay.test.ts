@@ -75,6 +75,43 @@ describe("a request", () => {
     expect(asked.length).toBe(status === 200 ? 2 : 0);
   });
 
+  test.each([
+    [["http://localhost:5173"], "http://localhost:5173", true],
+    [["http://localhost:5173"], "http://localhost:51730", false],
+    [["http://localhost:*"], "http://localhost:1", true],
+    [["http://localhost:*"], "http://localhost", false],
+    [["http://localhost:*"], "http://localhost:1.evil.example/", false],
+    [["https://a.b"], "https://axb", false],
+    [["https://one.example", "vscode-webview://*"], "vscode-webview://0a1b", true],
+    [["vscode-webview://*"], "https://evil.example", false],
+    [["null"], "null", true],
+  ])("of a page with the option %j from %s is let in or not: %s", async (origins, origin, isAllowed) => {
+    const recorded = [["access-control-allow-origin", "https://recorded.example"]] as const;
+    const { url } = await listening({ answer: async () => answered({ headers: recorded }) }, { origins });
+    const preflight = {
+      Origin: origin,
+      "Access-Control-Request-Method": "POST",
+      "Access-Control-Request-Headers": "authorization,x-own",
+    };
+    const asked = await asking(url, { method: "OPTIONS", headers: preflight });
+    const { status, headers } = await asking(url, { method: "POST", headers: { Origin: origin } });
+    expect([asked.status, status]).toEqual(isAllowed ? [204, 200] : [403, 403]);
+    if (!isAllowed) return expect(headers).not.toHaveProperty("access-control-allow-origin");
+    expect(asked.headers).toMatchObject({
+      "access-control-allow-origin": origin,
+      "access-control-allow-methods": "POST",
+      "access-control-allow-headers": "authorization,x-own",
+    });
+    expect(headers).toMatchObject({ "access-control-allow-origin": origin, "access-control-expose-headers": "*" });
+  });
+
+  test.each(["localhost:5173", "*", "https://*.example", "https://a.example/path", ""])(
+    "cannot be let in by the option %j",
+    async (origin) => {
+      await expect(listening({}, { origins: [origin] })).rejects.toThrow(`"${origin}" is not an origin: write it like`);
+    },
+  );
+
   test("over 16 MiB is refused before more of it is read", async () => {
     const { url } = await listening({ answer: async () => answered() });
     const sent = request(url, { method: "POST", agent: false });

@@ -9,21 +9,33 @@ import type { HeaderList } from "../recording.js";
 import { type Answering, type Arriving, carried } from "../replay/answering.js";
 import { selected } from "../replay/server.js";
 import { sendHead } from "./headers.js";
+import { type Guard, guard } from "./pages.js";
 
 export interface ListeningReplay {
   readonly url: string;
   close(): Promise<void>;
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?|.*\.localhost)$/i;
-
-const nameIn = (host = "") => host.replace(/:\d+$/, "");
+export interface ListenReplayOptions {
+  /** @default a free one */
+  readonly port?: number | undefined;
+  /** @default "127.0.0.1" */
+  readonly host?: string | undefined;
+  /** Origins of pages that may call, beside the server's own. `*` stands for any host or any port: `http://localhost:*`. @default none */
+  readonly origins?: readonly string[] | undefined;
+}
 
 /**
  * Serves a replay or a mock on a port. As `serve` does, it refuses pages of other origins, on a loopback address any name but a loopback one,
  * and a body over 16 MiB.
+ *
+ * @throws `TypeError` for an entry of `origins` that is no origin
  */
-export async function listenReplay(replay: Answering, { port = 0, host = "127.0.0.1" } = {}): Promise<ListeningReplay> {
+export async function listenReplay(
+  replay: Answering,
+  { port = 0, host = "127.0.0.1", origins = [] }: ListenReplayOptions = {},
+): Promise<ListeningReplay> {
+  const pages = guard(host, origins);
   const server = createServer();
   const sockets = new Set<Duplex>();
   const acceptor = new WebSocketServer({
@@ -37,13 +49,15 @@ export async function listenReplay(replay: Answering, { port = 0, host = "127.0.
     socket.on("close", () => sockets.delete(socket));
   });
   server.on("request", (incoming, outgoing) => {
-    const refused = refusalOf(incoming, host);
+    const refused = pages.refusalOf(incoming.headers);
     if (refused !== undefined) return void outgoing.writeHead(403, { Connection: "close" }).end(`${refused}\n`);
-    void answer(replay, incoming, outgoing).catch(() => cut(outgoing));
+    const preflight = pages.preflight(incoming.method, incoming.headers);
+    if (preflight) return void outgoing.writeHead(204, flat(preflight)).end();
+    void answer(replay, incoming, outgoing, pages).catch(() => cut(outgoing));
   });
   const takeSocket = onWebSocket(async (incoming, socket, head) => {
     socket.on("error", () => {});
-    if (refusalOf(incoming, host) !== undefined)
+    if (pages.refusalOf(incoming.headers) !== undefined)
       return void socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
     try {
       const accepted = await replay.accept(arriving(incoming));
@@ -74,17 +88,17 @@ export async function listenReplay(replay: Answering, { port = 0, host = "127.0.
   };
 }
 
-/** Why a request is not let in: a page of any origin could read a recording, and write to this machine's memory. */
-function refusalOf({ headers }: IncomingMessage, host: string): string | undefined {
-  const { origin, host: named = "" } = headers;
-  if (LOOPBACK.test(host) && !LOOPBACK.test(nameIn(named))) return "this server answers to loopback names only";
-  if (origin === undefined)
-    return headers["sec-fetch-site"] === "cross-site" ? "requests from other sites are refused" : undefined;
-  const isOwn = origin === `http://${named}` || origin === `https://${named}`;
-  return isOwn ? undefined : `pages of ${origin} may not call this server`;
+/** The form in which `writeHead` keeps the order of headers; its type knows another one alone. */
+function flat(headers: HeaderList): Record<string, string> {
+  return headers.flat() as unknown as Record<string, string>;
 }
 
-async function answer(replay: Answering, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function answer(
+  replay: Answering,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  pages: Guard,
+): Promise<void> {
   const chunks: Buffer[] = [];
   let size = 0;
   // The answer still goes out where the rest is not read.
@@ -104,7 +118,7 @@ async function answer(replay: Answering, incoming: IncomingMessage, outgoing: Se
   const left = new AbortController();
   outgoing.on("close", () => left.abort());
   outgoing.on("error", () => {});
-  outgoing.writeHead(status, headers.flat() as unknown as Record<string, string>);
+  outgoing.writeHead(status, flat(pages.headersFor(incoming.headers, headers)));
   sendHead(outgoing);
   for await (const bytes of body(left.signal)) {
     if (outgoing.destroyed) return;
@@ -133,9 +147,11 @@ function hasRoom(outgoing: ServerResponse): Promise<void> {
 }
 
 function arriving({ method, url, rawHeaders }: IncomingMessage): Arriving {
-  const headers: HeaderList = Array.from(
+  const all: HeaderList = Array.from(
     { length: rawHeaders.length / 2 },
     (_, at) => [rawHeaders[at * 2]!, rawHeaders[at * 2 + 1]!] as const,
   );
+  // The origin has been checked here, and the app of a mock knows of none.
+  const headers = all.filter(([name]) => name.toLowerCase() !== "origin");
   return { method: method!, target: url!, headers };
 }
