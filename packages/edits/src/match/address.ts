@@ -1,6 +1,6 @@
 import type { Hunk } from "../patch.js";
 import type { Sides } from "../sides.js";
-import { type Block, type Outline, readBlocks, readOutline } from "./outline.js";
+import { type Outline, readBlocks, readOutline } from "./outline.js";
 import { lastUpTo, type Target } from "./target.js";
 
 /**
@@ -34,11 +34,9 @@ interface Outlined {
 /** Read once for all hunks of a text. */
 const outlines = /* @__PURE__ */ new WeakMap<Target, Outlined>();
 
-const ANYWHERE: Address = { inside: () => true, contradicted: () => false };
-
 /** The address of a hunk: anywhere if it has only numbers. Anchors and the end of the file are looked for in the blocks of the text. */
 export function readAddress({ hunk, leading }: Sides, target: Target): Address {
-  if (!hasAddress(hunk)) return ANYWHERE;
+  if (!hasAddress(hunk)) return { inside: () => true, contradicted: () => false };
   const { section, anchors = [], atEnd } = hunk;
   const { lines, effort } = target;
   const known = outlines.get(target) ?? { outline: readOutline(lines, effort), belows: new Map() };
@@ -46,10 +44,12 @@ export function readAddress({ hunk, leading }: Sides, target: Target): Address {
   const { find, hasLike, last } = known.outline;
   const heads = section === undefined ? [] : find(section);
   const below = anchors.length > 0 ? readBelow(anchors, target, known) : null;
+  const lastRow = (row: number, rows: readonly number[]) => rows.findLast((each) => each >= 0) ?? row - 1;
   return {
     inside(row, rows) {
       if (atEnd && lastRow(row, rows) < last) return false;
-      return below === null || below(row, firstChange(row, rows, leading));
+      const change = rows.find((each, i) => i >= leading && each >= 0) ?? lastRow(row, rows) + 1;
+      return below === null || below(row, change);
     },
     contradicted(row, rows) {
       if (heads.length === 0) return false;
@@ -59,12 +59,7 @@ export function readAddress({ hunk, leading }: Sides, target: Target): Address {
   };
 }
 
-function lastRow(row: number, rows: readonly number[]): number {
-  for (let i = rows.length - 1; i >= 0; i--) if (rows[i]! >= 0) return rows[i]!;
-  return row - 1;
-}
-
-/** Whether a hunk that begins at a row and changes lines from another on stands in the block of its last anchor. */
+/** Whether a hunk that begins at a row and changes lines from another on is in the block of its last anchor. */
 function readBelow(anchors: readonly string[], { lines, effort }: Target, own: Outlined): Below {
   const { find, indents } = own.outline;
   own.endOf ??= readBlocks(lines, indents, effort);
@@ -72,17 +67,21 @@ function readBelow(anchors: readonly string[], { lines, effort }: Target, own: O
   const key = anchors.join("\n");
   const known = belows.get(key);
   if (known) return known;
-  let open: Block[] = [{ row: -1, end: lines.length }];
+  // The blocks that are open, and for each the furthest end of it and those before it.
+  let starts = [-1];
+  let reach = [lines.length];
   for (const anchor of anchors) {
-    const reach = reachOf(open);
-    const starts = open.map(({ row }) => row);
     const inOpen = (row: number) => (reach[lastUpTo(starts, row - 1)] ?? 0) > row;
     const found = find(anchor);
     effort.left -= found.length;
-    open = (effort.left < 0 ? [] : found).filter(inOpen).map((row) => ({ row, end: endOf(row) }));
+    const inner = (effort.left < 0 ? [] : found).filter(inOpen);
+    let furthest = 0;
+    reach = inner.map((row) => {
+      furthest = Math.max(furthest, endOf(row));
+      return furthest;
+    });
+    starts = inner;
   }
-  const starts = open.map(({ row }) => row);
-  const reach = reachOf(open);
   const below = (row: number, change: number): boolean => {
     const before = lastUpTo(starts, row);
     // It begins in the block, or it shows the anchor itself, if there is one behind its beginning, above what it changes.
@@ -90,18 +89,4 @@ function readBelow(anchors: readonly string[], { lines, effort }: Target, own: O
   };
   belows.set(key, below);
   return below;
-}
-
-/** For each block the furthest end of it and those before it. */
-function reachOf(blocks: readonly Block[]): number[] {
-  let furthest = 0;
-  return blocks.map(({ end }) => {
-    furthest = Math.max(furthest, end);
-    return furthest;
-  });
-}
-
-function firstChange(row: number, rows: readonly number[], leading: number): number {
-  for (let i = leading; i < rows.length; i++) if (rows[i]! >= 0) return rows[i]!;
-  return lastRow(row, rows) + 1;
 }

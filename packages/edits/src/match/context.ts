@@ -27,6 +27,17 @@ const MIN_LIKENESS = 1 / 4;
 /** The most starting points tried; a hunk whose rarest line is more common is refused as ambiguous. */
 const MAX_STARTS = 400;
 
+/** A hunk and its lines as they are compared. */
+interface Sought {
+  readonly sides: Sides;
+  readonly keys: readonly string[];
+  readonly target: Target;
+  readonly index: LineIndex;
+  readonly allowsSlips: boolean;
+  /** Whether only blank lines are from this one to an edge of the hunk: models add such lines by habit. */
+  readonly isBlankEdge: (at: number) => boolean;
+}
+
 /**
  * Every place of a hunk whose context is not quite the text's, also those that cannot be written: they compete. All deleted
  * lines must be there. Of the context one line in four may be left out by the hunk or have a slip, and blank lines may be
@@ -34,17 +45,22 @@ const MAX_STARTS = 400;
  */
 export function alignContext(sides: Sides, target: Target, allowsSlips: boolean): Alignment[] | null {
   const index = indexBy(looseLine, target);
-  const { effort } = target;
   const keys = sides.old.map(looseLine);
+  const [first, last] = [keys.findIndex((key) => key !== ""), keys.findLastIndex((key) => key !== "")];
+  const isBlankEdge = (at: number) => at < first || at > last;
+  const sought: Sought = { sides, keys, target, index, allowsSlips, isBlankEdge };
+  const commonness = (i: number) => index.places.get(keys[i]!)!.length;
+  const ranked = [...keys.keys()].filter((i) => keys[i] !== "").sort((a, b) => commonness(a) - commonness(b));
+  // The rarest deleted line must be matched; or one of the two rarest of the context.
+  const deleted = ranked.find((i) => sides.deleted[i]);
   const found = new Map<string, Alignment>();
   let starts = 0;
-  for (const anchor of pickAnchors(keys, sides, index)) {
+  for (const anchor of deleted === undefined ? ranked.slice(0, 2) : [deleted]) {
     for (const row of index.places.get(keys[anchor]!)!) {
-      starts++;
-      effort.left -= keys.length;
-      if (starts > MAX_STARTS || effort.left < 0) return null;
-      const walk = walkFrom(anchor, row, keys, sides, target, allowsSlips);
-      if (walk) found.set(walk.rows.join(), { ...walk, verdict: judge(walk, keys, sides, index) });
+      target.effort.left -= keys.length;
+      if (++starts > MAX_STARTS || target.effort.left < 0) return null;
+      const walk = walkFrom(anchor, row, sought);
+      if (walk) found.set(walk.rows.join(), { ...walk, verdict: judge(walk, sought) });
     }
   }
   const all = [...found.values()];
@@ -53,141 +69,93 @@ export function alignContext(sides: Sides, target: Target, allowsSlips: boolean)
   return isSlip ? all : all.filter(({ verdict }) => verdict !== "no");
 }
 
-/** The rarest deleted line, which must be matched; or the two rarest of the context, one of which must be. */
-function pickAnchors(keys: readonly string[], sides: Sides, index: LineIndex): number[] {
-  const ranked: number[] = [];
-  for (let i = 0; i < keys.length; i++) if (keys[i] !== "") ranked.push(i);
-  const commonness = (i: number) => index.places.get(keys[i]!)!.length;
-  ranked.sort((a, b) => commonness(a) - commonness(b));
-  const deleted = ranked.find((i) => sides.deleted[i]);
-  return deleted === undefined ? ranked.slice(0, 2) : [deleted];
-}
-
-/** The first and the last line of a hunk that are not blank. */
-type Solid = readonly [first: number, last: number];
-
-/** Whether the hunk has only blank lines from this one to an edge: models add such lines by habit. */
-function isBlankEdge([first, last]: Solid, at: number): boolean {
-  return at < first || at > last;
-}
-
 /** An alignment and the differences found on the way. A half in a list is a gap behind that old line. */
 interface Walk {
   readonly anchor: number;
-  readonly solid: Solid;
   readonly rows: number[];
   readonly other: Set<number>;
   /** Blank lines that only one side has. */
   readonly blanks: number[];
   /** Lines of the text that the hunk leaves out. */
   readonly left: number[];
-  slips: number;
   isForeign: boolean;
   isUnclear: boolean;
 }
 
-function walkFrom(
-  anchor: number,
-  row: number,
-  keys: readonly string[],
-  sides: Sides,
-  target: Target,
-  allowsSlips: boolean,
-): Walk | null {
+function walkFrom(anchor: number, row: number, sought: Sought): Walk | null {
+  const { sides, keys, target, index, allowsSlips } = sought;
   const rows = new Array<number>(keys.length).fill(-1);
   rows[anchor] = row;
-  const walk: Walk = {
-    anchor,
-    solid: [keys.findIndex((key) => key !== ""), keys.findLastIndex((key) => key !== "")],
-    rows,
-    other: new Set(),
-    blanks: [],
-    left: [],
-    slips: Math.max(1, Math.floor(keys.filter((key) => key !== "").length / MIN_LINES_OF_ONE_SLIP)),
-    isForeign: false,
-    isUnclear: false,
-  };
-  const { keys: lines } = indexBy(looseLine, target);
+  const walk: Walk = { anchor, rows, other: new Set(), blanks: [], left: [], isForeign: false, isUnclear: false };
+  let slips = Math.max(1, Math.floor(keys.filter((key) => key !== "").length / MIN_LINES_OF_ONE_SLIP));
+  const lines = index.keys;
   for (const step of [-1, 1]) {
-    let i = anchor + step;
-    let at = row + step;
+    let [i, at] = [anchor + step, row + step];
     while (i >= 0 && i < keys.length) {
       const there = lines[at];
-      const isBlank = passBlank(walk, i, there, lines[at + step], step, keys, sides);
-      if (isBlank === "too many") return null;
-      if (isBlank === "in the hunk") i += step;
-      else if (isBlank === "in the text") at += step;
-      else if (keys[i] === there) {
-        walk.rows[i] = at;
-        i += step;
-        at += step;
-      } else if (isBlank === "outside") {
-        i += step;
-        at += step;
-      } else if (there === undefined || walk.slips-- === 0) return null;
-      else if (lines[at + step] === keys[i] && keys[i] !== "") {
-        // Of two similar lines, it is unknown which one the hunk left out: the change may belong between them.
-        if (there === lines[at - step]) walk.isUnclear = true;
-        walk.left.push(i - step / 2);
-        at += step;
-      } else if (!sides.deleted[i] && allowsSlips) {
-        noteOther(walk, i, at, sides, target);
-        i += step;
-        at += step;
-      } else return null;
+      const next = lines[at + step];
+      const blank = passBlank(walk, i, there, next, step, sought);
+      if (blank === "too many") return null;
+      let [passesOld, passesLine] = [blank !== "in the text", blank !== "in the hunk"];
+      if (keys[i] === there) rows[i] = at;
+      else if (blank === "none") {
+        if (there === undefined || slips-- === 0) return null;
+        if (next === keys[i] && keys[i] !== "") {
+          // Of two similar lines, it is unknown which one the hunk left out: the change may belong between them.
+          walk.isUnclear ||= there === lines[at - step];
+          walk.left.push(i - step / 2);
+          passesOld = false;
+        } else if (!sides.deleted[i] && allowsSlips) {
+          walk.isForeign ||= !hasSlip(sides.old[i]!, target.lines[at]!, target);
+          rows[i] = at;
+          walk.other.add(i);
+        } else return null;
+      }
+      if (passesOld) i += step;
+      if (passesLine) at += step;
     }
   }
   return walk;
 }
 
-/** Notes that a context line differs from the text's line, which has another word or is wholly another. */
-function noteOther(walk: Walk, i: number, at: number, sides: Sides, target: Target): void {
-  if (!hasSlip(sides.old[i]!, target.lines[at]!, target)) walk.isForeign = true;
-  walk.rows[i] = at;
-  walk.other.add(i);
-}
-
 /** Notes a blank line that only one side has. */
 function passBlank(
-  { blanks, solid }: Walk,
+  { blanks }: Walk,
   i: number,
   there: string | undefined,
   next: string | undefined,
   step: number,
-  keys: readonly string[],
-  { deleted }: Sides,
+  { keys, sides: { deleted }, isBlankEdge }: Sought,
 ): "outside" | "in the hunk" | "in the text" | "too many" | "none" {
   const key = keys[i]!;
   if (key === there) return "none";
-  const isEdge = isBlankEdge(solid, i);
   // Outside of the text there is no line that it could be.
-  if (there === undefined && !deleted[i] && isEdge) return "outside";
-  const isInHunk = isEdge || (key === "" && !deleted[i]);
+  if (there === undefined && !deleted[i] && isBlankEdge(i)) return "outside";
+  const isInHunk = isBlankEdge(i) || (key === "" && !deleted[i]);
   if (!isInHunk && !(there === "" && next !== undefined)) return "none";
   if (blanks.push(isInHunk ? i : i - step / 2) > MAX_BLANKS) return "too many";
   return isInHunk ? "in the hunk" : "in the text";
 }
 
-function judge(walk: Walk, keys: readonly string[], sides: Sides, index: LineIndex): Verdict {
+function judge(walk: Walk, sought: Sought): Verdict {
+  const { sides, keys, index, isBlankEdge } = sought;
+  const { rows, left, blanks } = walk;
   if (walk.isForeign) return "no";
+  // Several blank lines to delete that the text lacks are habit only at the edges of a hunk without a number.
+  const missing = rows.flatMap((row, i) => (row < 0 && sides.deleted[i] ? [i] : []));
+  const missesDeleted = missing.length > 1 && (sides.hint !== null || missing.some((i) => !isBlankEdge(i)));
   const isUnclear =
     walk.isUnclear ||
-    changesBlanks(walk, sides, keys) ||
-    movesPast(sides, keys, [...walk.left, ...walk.blanks]) ||
-    missesDeleted(walk, sides) ||
-    !isHeld(walk, keys, sides, index) ||
-    !isSettled(walk.rows, sides, index.keys);
+    changesBlanks(walk, sought) ||
+    movesPast(sides, keys, [...left, ...blanks]) ||
+    missesDeleted ||
+    !isHeld(walk, sought) ||
+    !isSettled(rows, sides, index.keys);
   return isUnclear ? "unclear" : "yes";
 }
 
-/** Whether the text lacks several of the blank lines to delete. At the edges of a hunk without a number they are habit. */
-function missesDeleted({ rows, solid }: Walk, { deleted, hint }: Sides): boolean {
-  const missing = rows.flatMap((row, i) => (row < 0 && deleted[i] ? [i] : []));
-  return missing.length > 1 && (hint !== null || missing.some((i) => !isBlankEdge(solid, i)));
-}
-
 /** Whether enough lines match: a line that is deleted and stands nowhere else says more than context does. */
-function isHeld({ rows, other, left, anchor }: Walk, keys: readonly string[], sides: Sides, index: LineIndex): boolean {
+function isHeld({ rows, other, left, anchor }: Walk, { keys, sides, index }: Sought): boolean {
   const holds = rows.filter((row, i) => row >= 0 && keys[i] !== "" && !other.has(i)).length;
   if (left.length + other.size === 0) return holds > 0;
   const isTelling =
@@ -216,8 +184,7 @@ function movesPast(sides: Sides, keys: readonly string[], between: readonly numb
  * Whether a blank line that only one side has touches a change that adds or deletes blank lines itself, or others of the
  * same kind: then which of them is meant cannot be told.
  */
-function changesBlanks({ rows, blanks, solid }: Walk, sides: Sides, keys: readonly string[]): boolean {
-  if (blanks.length === 0) return false;
+function changesBlanks({ rows, blanks }: Walk, { sides, keys, isBlankEdge }: Sought): boolean {
   const isBlank = (line: string) => line.trim() === "";
   return sides.changes.some((change) => {
     const { from, to, insert } = change;
@@ -228,7 +195,7 @@ function changesBlanks({ rows, blanks, solid }: Walk, sides: Sides, keys: readon
     const near = blanks.filter((at) => at >= low && at <= high);
     if (near.length === 0) return false;
     const isOneOfMany = (at: number) => keys[at] === "" && (keys[at - 1] === "" || keys[at + 1] === "");
-    if (near.some((at) => isOneOfMany(at) && !isBlankEdge(solid, at))) return true;
+    if (near.some((at) => isOneOfMany(at) && !isBlankEdge(at))) return true;
     const isGone = sides.old.slice(from, to).some((line, i) => isBlank(line) && rows[from + i]! >= 0);
     return isGone || (insert.some(isBlank) && !isBesideGap(change, rows));
   });
@@ -250,41 +217,39 @@ export function isBesideGap({ from, to, insert }: Change, rows: readonly number[
  * then it is no insertion, which might belong on their other side.
  */
 function isSettled(rows: readonly number[], sides: Sides, lines: readonly string[]): boolean {
+  const nearest = (from: number, step: 1 | -1) => {
+    let at = from;
+    while (rows[at]! < 0) at += step;
+    return at;
+  };
   return sides.changes.every((change) => {
     const { from, to, insert } = change;
     const gone = rows.slice(from, to).filter((row) => row >= 0);
     const isReplaced = insert.length > 0 && gone.length > 0;
     // Is a blank line that the text does not have what the new lines replace, or one too many? It cannot be known.
-    if (insert.length > 0 && !isReplaced && isMissing(rows, from, to, rows.length)) return false;
+    if (insert.length > 0 && !isReplaced && isMissing(rows, from, to)) return false;
     if (isBesideGap(change, rows)) return lines.slice(rows[from - 1]! + 1, rows[from]).every((line) => line === "");
     const [up, down] = slack(change, sides.old);
-    const above = nearestKnown(rows, from - up - 1, -1);
-    const below = nearestKnown(rows, to + down, 1);
-    /** An old line at the edge of a change stays with the new line there, whatever stands between these rows. */
+    const above = nearest(from - up - 1, -1);
+    const below = nearest(to + down, 1);
+    /** An old line at the edge of a change stays with the new line there, whatever is between these rows. */
     const staysWith = (old: string, now: string, after = -1, before = -1) =>
       isReplaced && after >= 0 && before > after + 1 && isVersion(old, now, insert, lines.slice(after + 1, before));
     const first = staysWith(sides.old[from]!, insert[0]!, rows[above], gone[0]) ? from : above;
     const last = staysWith(sides.old[to - 1]!, insert.at(-1)!, gone.at(-1), rows[below]) ? to - 1 : below;
-    const known = isLoneDeletion(change, sides, rows, up + down)
-      ? gone
-      : rows.slice(Math.max(first, 0), last + 1).filter((row) => row >= 0);
+    const isLone = up + down === 0 && isLoneDeletion(change, sides, rows);
+    const known = isLone ? gone : rows.slice(Math.max(first, 0), last + 1).filter((row) => row >= 0);
     return known.length > 0 ? known.at(-1)! - known[0]! < known.length : insert.length === 0;
   });
 }
 
 /** Whether lines are only deleted, and what the hunk left out beside them stays: on one side of them, and not blank. */
-function isLoneDeletion({ from, to, insert }: Change, { old }: Sides, rows: readonly number[], slack: number): boolean {
+function isLoneDeletion({ from, to, insert }: Change, { old }: Sides, rows: readonly number[]): boolean {
   // Which of several blank lines, beside deleted ones or among them, the hunk left out cannot be known.
   const isSolid = old.slice(Math.max(0, from - 1), to + 1).every((line) => line.trim() !== "");
   // With lines left out on both sides of deleted ones, what stays between those two cannot be known.
   const isOpen = [from - 1, to - 1].every((i) => rows[i + 1]! - (rows[i] ?? rows[i + 1]!) > 1);
-  return insert.length === 0 && slack === 0 && isSolid && !isOpen;
-}
-
-function nearestKnown(rows: readonly number[], from: number, step: 1 | -1): number {
-  let at = from;
-  while (rows[at]! < 0) at += step;
-  return at;
+  return insert.length === 0 && isSolid && !isOpen;
 }
 
 /**
@@ -292,18 +257,14 @@ function nearestKnown(rows: readonly number[], from: number, step: 1 | -1): numb
  * the text's lines is as much like the new one, nor begins with the same word: in a list that is sorted it may have moved.
  */
 function isVersion(old: string, now: string, insert: readonly string[], others: readonly string[]): boolean {
+  // The word that a line begins with, or the sign.
+  const firstWord = (line: string) => /^\s*([\p{L}\p{N}_$]+|.?)/u.exec(line)![1];
   const like = likeness(old, now);
-  const word = firstWord(now);
   return (
     like > MIN_LIKENESS &&
     insert.every((line) => likeness(old, line) <= like) &&
-    others.every((line) => firstWord(line) !== word && likeness(line, now) < like)
+    others.every((line) => firstWord(line) !== firstWord(now) && likeness(line, now) < like)
   );
-}
-
-/** The word that a line begins with, or the sign. */
-function firstWord(line: string): string {
-  return /^\s*([\p{L}\p{N}_$]+|.?)/u.exec(line)![1]!;
 }
 
 /** The similarity of two lines at their beginnings and ends: from 0 to 1. */
@@ -326,7 +287,8 @@ function slack({ from, to, insert }: Change, old: readonly string[]): [up: numbe
 }
 
 /** A missing line of context touches the insertion, except one at the hunk's edge with the change inside. */
-function isMissing(rows: readonly number[], from: number, to: number, end: number): boolean {
+function isMissing(rows: readonly number[], from: number, to: number): boolean {
+  const end = rows.length;
   const before = from > 1 && rows[from - 1] === -1;
   const behind = to < end - 1 && rows[to] === -1;
   const outside = (from === 0 && to === 0 && rows[0] === -1) || (to === end && from === end && rows[end - 1] === -1);

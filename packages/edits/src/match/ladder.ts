@@ -79,13 +79,16 @@ function findPlaces(sides: Sides, target: Target, loosest: Rung): Candidate | Co
 /** The places of a rung; "nothing" where neither side is in the text, "none here" where a looser rung may find more. */
 function findOnStep(search: Search, [rung, text, patch]: Step): Candidate | Conflict | "nothing" | "none here" {
   const { sides, target, address } = search;
-  const all = findRows(sides.old, text, patch, target);
-  const made = all && looksForNew(sides, all) ? findRows(sides.new, text, patch, target) : [];
+  const { hunk, inserts, old, new: now } = sides;
+  const all = findRows(old, text, patch, target);
+  // Where the old lines are there, shorter new ones tell nothing.
+  const looksForNew = inserts && (!all?.length || now.length > old.length || (hunk.anchors?.length ?? 0) > 0);
+  const made = all && looksForNew ? findRows(now, text, patch, target) : [];
   if (all === null || made === null) return conflict(sides, "ambiguous", rung, []);
   if (all.length + made.length === 0) return "nothing";
-  const places = all.filter((row) => address.inside(row, inARow(row, sides.old)));
-  const applied = made.filter((row) => address.inside(row, inARow(row, sides.new)));
-  if (search.elsewhere.length === 0 && !(hasAddress(sides.hunk) && places.length > 0)) search.elsewhere = all;
+  const places = all.filter((row) => address.inside(row, inARow(row, old)));
+  const applied = made.filter((row) => address.inside(row, inARow(row, now)));
+  if (search.elsewhere.length === 0 && !(hasAddress(hunk) && places.length > 0)) search.elsewhere = all;
   const fresh = places.filter((at) => !isInside(at, sides, applied));
   if (fresh.length === 0) return applied.length > 0 ? conflict(sides, "already-applied", rung, applied) : "none here";
   // Without a number nothing says that the place where the new lines are already is not the one.
@@ -93,17 +96,19 @@ function findOnStep(search: Search, [rung, text, patch]: Step): Candidate | Conf
   return chooseFresh(search, fresh, rung);
 }
 
-/** Whether the new lines tell something: where the old ones are there, shorter new ones do not. */
-function looksForNew({ hunk, inserts, old, new: now }: Sides, places: readonly number[]): boolean {
-  return inserts && (places.length === 0 || now.length > old.length || (hunk.anchors?.length ?? 0) > 0);
-}
-
 function chooseFresh({ sides, target, address }: Search, fresh: readonly number[], rung: Rung) {
   const agreed = fresh.filter((row) => !address.contradicted(row, inARow(row, sides.old)));
   // If number and section point to different places, neither is certain.
   if (agreed.length === 0 || (fresh.includes(sides.hint!) && !agreed.includes(sides.hint!)))
     return conflict(sides, "ambiguous", rung, fresh);
-  const found = keepNear(agreed, sides, target).flatMap((row) => readMatch(sides, row, rung, target) ?? []);
+  let kept = agreed;
+  if (agreed.length > MAX_PLACES) {
+    // Of a great many places those around the one that the hunk's number names.
+    target.effort.left -= 20 * MAX_PLACES;
+    const near = Math.max(0, lastUpTo(agreed, sides.hint ?? 0) - (MAX_PLACES >> 1));
+    kept = agreed.slice(near, near + MAX_PLACES);
+  }
+  const found = kept.flatMap((row) => readMatch(sides, row, rung, target) ?? []);
   // A last line without a newline is a place too, unless the hunk says that its own has none.
   const total = rung === "exact" && sides.hunk.oldNoNewline ? found.length : agreed.length;
   if (found.length > 0) return { sides, found, total };
@@ -117,42 +122,28 @@ function chooseFresh({ sides, target, address }: Search, fresh: readonly number[
 function findByContext({ sides, target, address }: Search, rung: Rung): Candidate | Conflict | null {
   const alignments = alignContext(sides, target, rung === "misspelt");
   if (alignments === null) return conflict(sides, "ambiguous", rung, []);
-  const places = alignments.flatMap(({ rows, other, verdict }): { row: number; match: Match | null }[] => {
+  const places: number[] = [];
+  const found: Match[] = [];
+  for (const { rows, other, verdict } of alignments) {
     const first = rows.findIndex((at) => at >= 0);
     const row = Math.max(rows[first]! - first, 0);
-    if (!address.inside(row, rows) || address.contradicted(row, rows)) return [];
+    if (!address.inside(row, rows) || address.contradicted(row, rows)) continue;
+    places.push(row);
     const known = rows.map((at, i) => (other.has(i) ? -1 : at));
     const style = verdict === "yes" ? learnStyle(pairUp(sides, known, target), sides.changes, target) : null;
-    return [{ row, match: style && { row, rows, rung: other.size > 0 ? "misspelt" : "context", style } }];
-  });
-  const found = places.flatMap(({ match }) => match ?? []);
+    if (style) found.push({ row, rows, rung: other.size > 0 ? "misspelt" : "context", style });
+  }
   if (places.length > 1 && (sides.hint === null || found.length === 0))
-    return conflict(
-      sides,
-      "ambiguous",
-      rung,
-      places.map(({ row }) => row),
-    );
+    return conflict(sides, "ambiguous", rung, places);
   return found.length > 0 ? { sides, found, total: places.length } : null;
-}
-
-/** Of a great many places those around the one that the hunk's number names. */
-function keepNear(rows: readonly number[], { hint }: Sides, { effort }: Target): readonly number[] {
-  if (rows.length <= MAX_PLACES) return rows;
-  effort.left -= 20 * MAX_PLACES;
-  const near = Math.max(0, lastUpTo(rows, hint ?? 0) - (MAX_PLACES >> 1));
-  return rows.slice(near, near + MAX_PLACES);
 }
 
 /** The old lines at this place are part of the new ones: the hunk has been applied here. A longer old side proves it has not. */
 function isInside(at: number, sides: Sides, applied: readonly number[]): boolean {
   const spare = sides.new.length - sides.old.length;
-  if (spare <= 0 || isTrusted(at, sides)) return false;
+  // With context on both sides, or with none at all, the hunk's own word on its place is good.
+  const isFramed = sides.trailing > 0 ? sides.leading > 0 || at === 0 : sides.leading === 0;
+  if (spare <= 0 || (at === sides.hint && isFramed)) return false;
   const last = lastUpTo(applied, at);
   return last >= 0 && at <= applied[last]! + spare;
-}
-
-/** The hunk stands where it says, with context on both sides (or with none at all): there its own word is good. */
-function isTrusted(at: number, sides: Sides): boolean {
-  return at === sides.hint && (sides.trailing > 0 ? sides.leading > 0 || at === 0 : sides.leading === 0);
 }

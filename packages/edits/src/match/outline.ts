@@ -39,9 +39,9 @@ export function readOutline(lines: readonly string[], effort: Effort): Outline {
   }
 
   function hasLike(row: number, from: number, to: number): boolean {
+    const firstWord = (line: string) => /^\s*([\p{L}_$@][\p{L}\p{N}_$]*)/u.exec(line)?.[1] ?? "";
     const word = firstWord(lines[row]!);
-    if (word === "") return false;
-    for (let i = Math.max(from, row + 1); i < to; i++) {
+    for (let i = Math.max(from, row + 1); word !== "" && i < to; i++) {
       if (--effort.left < 0) return false;
       if (indents[i] === indents[row] && firstWord(lines[i]!) === word) return true;
     }
@@ -73,16 +73,6 @@ function measure(line: string): number {
   return -1;
 }
 
-function firstWord(line: string): string {
-  return /^\s*([\p{L}_$@][\p{L}\p{N}_$]*)/u.exec(line)?.[1] ?? "";
-}
-
-/** A line and the lines in its block: from the line itself up to `end`, which is the first line behind them. */
-export interface Block {
-  readonly row: number;
-  readonly end: number;
-}
-
 /** A line at the indentation of a block's first line goes on with it if it begins with a bracket or the like, or is one of a preprocessor. */
 const GOES_ON = /^(?:[)\]}{,:]|\*\/|#\w)/;
 /** A line that starts a section of a configuration file. */
@@ -94,16 +84,13 @@ export function readBlocks(
   indents: readonly number[],
   effort: Effort,
 ): (row: number) => number {
-  const ends = findEnds(lines, indents);
-  return (row) => {
-    const inner = ends.inner[row]!;
-    if (ends.opening[row]! < inner) return inner;
-    return findMarkedEnd(lines, row, ends.outer[row]!, effort);
-  };
+  const { inner, outer, opening } = findEnds(lines, indents);
+  return (row) => (opening[row]! < inner[row]! ? inner[row]! : findMarkedEnd(lines, row, outer[row]!, effort));
 }
 
 /** The end of a block that is not indented: one that a heading, a bracket or a brace shows, or the rest of the block around. */
 function findMarkedEnd(lines: readonly string[], row: number, outer: number, effort: Effort): number {
+  const braces = (line: string) => line.split("{").length - line.split("}").length;
   const line = lines[row]!.trimStart();
   const level = (/^(#{1,6})\s/.exec(line)?.[1] ?? "").length;
   const head = level > 0 ? new RegExp(`^#{1,${level}}\\s`) : BRACKETS.test(line) ? BRACKETS : null;
@@ -123,31 +110,24 @@ function findMarkedEnd(lines: readonly string[], row: number, outer: number, eff
  * the first that does not go on with a block.
  */
 function findEnds(lines: readonly string[], indents: readonly number[]) {
-  const inner = new Int32Array(lines.length).fill(lines.length);
-  const outer = new Int32Array(lines.length).fill(lines.length);
-  const opening = new Int32Array(lines.length);
-  const inners: number[] = [];
-  const outers: number[] = [];
+  const [inner, outer, opening] = [0, 1, 2].map(() => new Int32Array(lines.length).fill(lines.length)) as [
+    Int32Array,
+    Int32Array,
+    Int32Array,
+  ];
+  const [inners, outers]: [number[], number[]] = [[], []];
+  const goOn = lines.map((line) => GOES_ON.test(line.trimStart()));
   for (const [row, indent] of indents.entries()) {
     if (indent < 0) continue;
-    const goesOn = GOES_ON.test(lines[row]!.trimStart());
-    while (inners.length > 0 && indents[inners.at(-1)!]! >= indent + (goesOn ? 1 : 0)) inner[inners.pop()!] = row;
+    const least = indent + (goOn[row] ? 1 : 0);
+    while (inners.length > 0 && indents[inners.at(-1)!]! >= least) inner[inners.pop()!] = row;
     while (outers.length > 0 && indents[outers.at(-1)!]! > indent) outer[outers.pop()!] = row;
     inners.push(row);
     outers.push(row);
   }
-  let next = lines.length;
-  for (let row = lines.length - 1; row >= 0; row--) {
+  for (let row = lines.length - 1, next = lines.length; row >= 0; row--) {
     opening[row] = next;
-    if (indents[row]! >= 0 && !GOES_ON.test(lines[row]!.trimStart())) next = row;
+    if (indents[row]! >= 0 && !goOn[row]) next = row;
   }
   return { inner, outer, opening };
-}
-
-function braces(line: string): number {
-  let depth = 0;
-  for (const char of line)
-    if (char === "{") depth++;
-    else if (char === "}") depth--;
-  return depth;
 }

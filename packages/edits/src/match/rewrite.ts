@@ -20,16 +20,14 @@ export function rewrite(placings: readonly (Placed | Conflict)[], target: Target
   const hunks: AppliedHunk[] = [];
   let furthest = 0;
   for (const placed of placings) {
-    if ("reason" in placed) {
-      conflicts.push(placed);
+    const splices = "reason" in placed ? null : writeHunk(placed, target);
+    if ("reason" in placed || splices === null) {
+      conflicts.push(
+        "reason" in placed ? placed : conflict(placed.sides, "ambiguous", placed.match.rung, [placed.match.row]),
+      );
       continue;
     }
     const { sides, match } = placed;
-    const splices = writeHunk(sides, match, target);
-    if (splices === null) {
-      conflicts.push(conflict(sides, "ambiguous", match.rung, [match.row]));
-      continue;
-    }
     const { row, rung, style } = match;
     const { hunk, hint } = sides;
     const offset = hint === null ? 0 : row - hint;
@@ -50,25 +48,27 @@ export function rewrite(placings: readonly (Placed | Conflict)[], target: Target
 }
 
 /** Null where a new line has no style. */
-function writeHunk(sides: Sides, match: Match, target: Target): Splice[] | null {
-  const { starts } = target;
+function writeHunk({ sides, match }: Placed, target: Target): Splice[] | null {
+  const { starts, text, newlineAtEnd } = target;
+  // A diff with line numbers says how its lines end. Any other text was typed.
+  const isAsTyped = match.rung === "exact" && sides.hint !== null;
   const splices: Splice[] = [];
   for (const change of sides.changes) {
     const deleted = match.rows.slice(change.from, change.to).filter((each) => each >= 0);
     const first = deleted[0] ?? findInsertion(change, match);
     const [from, to] = [starts[first]!, starts[deleted.length > 0 ? deleted.at(-1)! + 1 : first]!];
     if (from === to && change.insert.length === 0) continue;
-    const written = writeLines(change, sides, match, target, (i) => deleted[i] ?? first);
+    const written = writeLines(change, sides, match, target, isAsTyped, (i) => deleted[i] ?? first);
     if (written === null) return null;
-    const feed = isVerbatim(sides, match) ? "\n" : endingAt(target.text, from);
-    splices.push({ from, to, insert: joinLines(written, feed, from, to, sides, target) });
+    // A line feed is at the end of the text only where it belongs.
+    const newline = to < text.length || (knowsEnd(sides, target) ? !sides.hunk.newNoNewline : newlineAtEnd);
+    if (!newline) written.pop();
+    // Behind a last line without line feed the feed comes first.
+    const feed = isAsTyped ? "\n" : endingAt(text, from);
+    const isGlued = from === text.length && !newlineAtEnd;
+    splices.push({ from, to, insert: (isGlued ? feed : "") + written.join("") });
   }
   return splices;
-}
-
-/** A diff with line numbers says how its lines end. Any other text was typed. */
-function isVerbatim({ hint }: Sides, { rung }: Match): boolean {
-  return rung === "exact" && hint !== null;
 }
 
 /** The row before which lines are inserted that replace none. */
@@ -86,12 +86,11 @@ function findInsertion(change: Change, { row, rows }: Match): number {
 function writeLines(
   { from, to, insert }: Change,
   sides: Sides,
-  match: Match,
+  { rows, rung, style }: Match,
   { text, lines, starts }: Target,
+  isAsTyped: boolean,
   rowBeside: (i: number) => number,
 ): string[] | null {
-  const { rows, rung, style } = match;
-  const isAsTyped = isVerbatim(sides, match);
   let next = rung === "exact" ? to : from;
   const written: string[] = [];
   for (const [i, line] of insert.entries()) {
@@ -106,16 +105,6 @@ function writeLines(
     written.push(body, isAsTyped ? "\n" : endingAt(text, starts[kept < 0 ? rowBeside(i) : kept]!));
   }
   return written;
-}
-
-/** Lines and their ends as bytes, with a line feed at the end of the text only where it belongs. */
-function joinLines(written: string[], feed: string, from: number, to: number, sides: Sides, target: Target): string {
-  const { text, newlineAtEnd } = target;
-  const newline = to < text.length || (knowsEnd(sides, target) ? !sides.hunk.newNoNewline : newlineAtEnd);
-  if (!newline) written.pop();
-  const body = written.join("");
-  // Behind a last line without line feed the feed comes first.
-  return from === text.length && !newlineAtEnd ? feed + body : body;
 }
 
 /** The patch's word on the final line feed counts where it knew the text's; else the text's own stays. */

@@ -77,7 +77,6 @@ export const STEPS: readonly Step[] = [
   ["indentation", looseLine, looseLine],
 ];
 
-/** Rows one behind the other, as many as there are lines. */
 export function inARow(row: number, lines: readonly string[]): number[] {
   return lines.map((_, i) => row + i);
 }
@@ -85,15 +84,13 @@ export function inARow(row: number, lines: readonly string[]): number[] {
 /** A place where all old lines stand in a row, if there is a style for what is to be inserted. */
 export function readMatch(sides: Sides, row: number, rung: Rung, target: Target): Match | null {
   const rows = inARow(row, sides.old);
-  if (rung === "exact") return endsAlike(rows, sides, target) ? { row, rows, rung, style: exactStyle } : null;
+  if (rung === "exact") {
+    // Byte for byte, the last line of a text without final newline is another line than the same one with it.
+    const isTorn = rows.at(-1) === target.lines.length - 1 && !target.newlineAtEnd;
+    return (sides.hunk.oldNoNewline === true) === isTorn ? { row, rows, rung, style: exactStyle } : null;
+  }
   const style = learnStyle(pairUp(sides, rows, target), sides.changes, target);
   return style && { row, rows, rung, style };
-}
-
-/** Byte for byte, the last line of a text without final newline is another line than the same one with it. */
-function endsAlike(rows: readonly number[], sides: Sides, target: Target): boolean {
-  const atEnd = rows.at(-1) === target.lines.length - 1;
-  return (sides.hunk.oldNoNewline === true) === (atEnd && !target.newlineAtEnd);
 }
 
 /** Index of the line that is compared first: long lines are seldom common. */
@@ -151,19 +148,14 @@ export interface Part {
 export function findParts(sought: string, text: string): Part[] {
   const plain = text.replaceAll("\r\n", "\n");
   const wanted = sought.replaceAll("\r\n", "\n");
-  const feeds = plain.length < text.length ? findReturned(text) : [];
+  // The line feeds that have a carriage return before them, as offsets in the text without these.
+  const feeds: number[] = [];
+  for (let at = text.indexOf("\r\n"); at >= 0; at = text.indexOf("\r\n", at + 2)) feeds.push(at - feeds.length);
   const inText = (offset: number) => offset + lastUpTo(feeds, offset - 1) + 1;
   const parts: Part[] = [];
   for (let at = wanted === "" ? -1 : plain.indexOf(wanted); at >= 0; at = plain.indexOf(wanted, at + wanted.length))
     parts.push({ from: inText(at), to: inText(at + wanted.length) });
   return parts;
-}
-
-/** The line feeds of a text that have a carriage return before them, as offsets in the text without these. */
-function findReturned(text: string): number[] {
-  const feeds: number[] = [];
-  for (let at = text.indexOf("\r\n"); at >= 0; at = text.indexOf("\r\n", at + 2)) feeds.push(at - feeds.length);
-  return feeds;
 }
 
 /** A string with the line ends of a place in a text. */

@@ -20,31 +20,28 @@ interface Sure {
  */
 export function settle(candidates: readonly (Candidate | Conflict)[], target: Target): (Placed | Conflict)[] {
   const sure = candidates.flatMap((candidate): Sure[] => {
-    if ("reason" in candidate) return [];
-    const { sides, found } = candidate;
-    if (sides.hint === null || found.length !== 1) return [];
-    const { row } = found[0]!;
-    return [{ candidate, row, drift: row - sides.hint }];
+    if ("reason" in candidate || candidate.sides.hint === null || candidate.found.length !== 1) return [];
+    const { row } = candidate.found[0]!;
+    return [{ candidate, row, drift: row - candidate.sides.hint }];
   });
   const inOrder = orderRows(candidates);
   let passed = 0;
-  return candidates.map((candidate, i) => {
+  return candidates.map((candidate) => {
     if ("reason" in candidate) return candidate;
-    const { sides, found } = candidate;
+    const { sides, found, total = 0 } = candidate;
     const low = sure[passed - 1];
     if (candidate === sure[passed]?.candidate) passed++;
     const high = sure[passed];
-    const match =
-      sides.hint === null ? chooseByOrder(candidate, inOrder[i]) : chooseByNumber(candidate, low, high, target);
+    let match: Match | Conflict | null | undefined;
+    if (sides.hint !== null) match = chooseByNumber(candidate, low, high, target);
+    else if (total <= found.length) {
+      const left = found.length === 1 ? found : found.filter(({ row }) => inOrder.get(candidate)?.has(row));
+      match = left.length === 1 ? left[0] : null;
+    }
     if (match) return "reason" in match ? match : { sides, match };
     const rows = found.map(({ row }) => row);
     return conflict(sides, "ambiguous", found[0]!.rung, rows, candidate.total);
   });
-}
-
-function chooseByOrder({ found, total = 0 }: Candidate, rows: ReadonlySet<number> | null | undefined): Match | null {
-  const left = found.length === 1 ? found : found.filter(({ row }) => rows?.has(row));
-  return left.length === 1 && total <= found.length ? left[0]! : null;
 }
 
 function chooseByNumber(
@@ -63,10 +60,11 @@ function chooseByNumber(
     left = left.filter(({ row }) => row >= behind && (!high || row < high.row));
   if (!areAll || left.length > 1) left = left.filter(({ row }) => named.includes(row));
   const [match] = left;
-  if (left.length !== 1 || named.includes(match!.row)) return left.length === 1 ? match! : null;
+  if (match === undefined || left.length > 1) return null;
+  if (named.includes(match.row)) return match;
   const applied = findApplied(sides, drifts, target);
-  if (applied !== null) return conflict(sides, "already-applied", match!.rung, [applied]);
-  return named.some((row) => isNear(sides, target, row, match!.row)) ? null : match!;
+  if (applied !== null) return conflict(sides, "already-applied", match.rung, [applied]);
+  return named.some((row) => isNear(sides, target, row, match.row)) ? null : match;
 }
 
 /** Places that a hunk's numbers name, each moved by how far its neighbours were. */
@@ -76,8 +74,8 @@ export function namedRows({ hint, hunk }: Sides, drifts: readonly number[]): { o
 }
 
 /**
- * The row at which a hunk has been applied: its new lines stand at a place that it names, and its old lines at none. That
- * the old lines stand elsewhere says nothing then. Null where that is not so, or where the new lines are too few to tell.
+ * The row at which a hunk has been applied: its new lines are at a place that it names, and its old lines at none. That
+ * the old lines are elsewhere says nothing then. Null where that is not so, or where the new lines are too few to tell.
  */
 export function findApplied(sides: Sides, drifts: readonly number[], target: Target): number | null {
   if (sides.hint === null || !isTelling(sides)) return null;
@@ -94,21 +92,23 @@ function isTelling({ changes, leading, trailing, old }: Sides): boolean {
   return old.slice(0, leading).some(isSolid) && old.slice(old.length - trailing).some(isSolid) && trailing > 0;
 }
 
-function stands(lines: readonly string[], row: number, target: Target): boolean {
-  if (!(row in target.lines) || row + lines.length > target.lines.length) return false;
-  for (const [i, line] of lines.entries()) {
-    if (--target.effort.left < 0) return false;
-    if (line.trimEnd() !== target.lines[row + i]!.trimEnd()) return false;
-  }
-  return true;
+function stands(lines: readonly string[], row: number, { lines: text, effort }: Target): boolean {
+  if (!(row in text) || row + lines.length > text.length) return false;
+  return lines.every((line, i) => --effort.left >= 0 && line.trimEnd() === text[row + i]!.trimEnd());
 }
 
 /**
- * For each hunk of a patch whose hunks stand in the file's order (see `Hunk.anchors`) the rows that it can take if they do;
- * none where they cannot all stand in order, and null for others.
+ * For each hunk of a patch whose hunks have the file's order (see `Hunk.anchors`) the rows that it can take if they do;
+ * none where they cannot all be in order. Only hunks that certainly have places, all of them kept, are among them.
  */
-function orderRows(candidates: readonly (Candidate | Conflict)[]): readonly (ReadonlySet<number> | null)[] {
-  const ordered = candidates.filter(isOrdered);
+function orderRows(candidates: readonly (Candidate | Conflict)[]): ReadonlyMap<Candidate, ReadonlySet<number>> {
+  const ordered = candidates.filter(
+    (candidate): candidate is Candidate =>
+      !("reason" in candidate) &&
+      candidate.sides.hunk.anchors !== undefined &&
+      candidate.sides.hint === null &&
+      (candidate.total ?? 0) <= candidate.found.length,
+  );
   // Places are found from the text's start to its end.
   const rows = ordered.map(({ found }) => found.map(({ row }) => row));
   // The next hunk may begin with context of this one, but not with a line that this one changes.
@@ -118,24 +118,13 @@ function orderRows(candidates: readonly (Candidate | Conflict)[]): readonly (Rea
     rows[i] = rows[i]!.filter((row) => row >= (rows[i - 1]![0] ?? Infinity) + reach[i - 1]!);
   for (let i = rows.length - 2; i >= 0; i--)
     rows[i] = rows[i]!.filter((row) => row + reach[i]! <= (rows[i + 1]!.at(-1) ?? -1));
-  const allowed = new Map<Candidate | Conflict, number[]>(ordered.map((candidate, i) => [candidate, rows[i]!]));
-  return candidates.map((candidate) => {
-    const own = allowed.get(candidate);
-    return own ? new Set(own) : null;
-  });
-}
-
-/** One that certainly has places, all of them kept. */
-function isOrdered(candidate: Candidate | Conflict): candidate is Candidate {
-  if ("reason" in candidate) return false;
-  const { sides, found, total = 0 } = candidate;
-  return sides.hunk.anchors !== undefined && sides.hint === null && total <= found.length;
+  return new Map(ordered.map((candidate, i) => [candidate, new Set(rows[i])]));
 }
 
 /**
  * Whether a hunk that fits at one row may belong at another, which its numbers name, since only the context there is stale: all
- * deleted lines stand there up to white space, and of all lines all but one do, or more than half. So does a place further away than
- * the hunk is long where all lines stand around one line more or one context line less.
+ * deleted lines are there up to white space, and of all lines all but one are, or more than half. So may a place further away than
+ * the hunk is long where all lines are around one line more or one context line less.
  */
 export function isNear(
   { old, deleted }: Sides,

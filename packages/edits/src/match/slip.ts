@@ -1,6 +1,5 @@
 import { commonEnds } from "../lines.js";
-import type { Target } from "./target.js";
-import { looseLine } from "./target.js";
+import { looseLine, type Target } from "./target.js";
 
 const WORD = /(?<![\p{L}\p{N}_$])[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu;
 /** The words that an identifier is made of. */
@@ -18,35 +17,22 @@ export function hasSlip(patch: string, text: string, target: Target): boolean {
   const [own, there] = [looseLine(patch), looseLine(text)];
   if (Math.max(own.length, there.length) > MAX_LENGTH || Math.abs(own.length - there.length) > 1) return false;
   const { head, tail } = commonEnds(own, there);
-  const word = wordAt(own, head);
-  const right = wordAt(there, head);
-  if (word === null || right === null || own.length - word.end !== there.length - right.end) return false;
+  const word = pieceAt(own, WORD, head);
+  const right = pieceAt(there, WORD, head);
+  if (!word || !right || own.length - word.end !== there.length - right.end) return false;
   if (own.length - tail > word.end || isQuoted(own.slice(0, head))) return false;
-  const [wrong, other] = [partAt(word, head), partAt(right, head)];
-  if (!wrong || !other || wrong.start !== other.start || wrong.rest !== other.rest) return false;
-  if (Math.min(wrong.part.length, other.part.length) < MIN_LETTERS || !isOneSlip(wrong.part, other.part)) return false;
+  const [wrong, other] = [word, right].map(({ text, start }) => pieceAt(text, PART, head - start));
+  if (!wrong || !other || wrong.start !== other.start) return false;
+  if (word.text.slice(wrong.end) !== right.text.slice(other.end)) return false;
+  if (Math.min(wrong.text.length, other.text.length) < MIN_LETTERS || !isOneSlip(wrong.text, other.text)) return false;
   target.words ??= readWords(target);
-  return ![word.text, wrong.part].some((each) => target.words!.has(each.toLowerCase()));
+  return ![word.text, wrong.text].some((each) => target.words!.has(each.toLowerCase()));
 }
 
-interface Word {
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** The word that has a character, or ends before it. */
-function wordAt(line: string, at: number): Word | null {
-  for (const { 0: text, index } of line.matchAll(WORD))
-    if (index <= at && index + text.length >= at) return { text, start: index, end: index + text.length };
-  return null;
-}
-
-/** The part of a word that has a character, where it begins, and what stands behind it. */
-function partAt({ text, start }: Word, at: number): { part: string; start: number; rest: string } | null {
-  for (const { 0: part, index } of text.matchAll(PART))
-    if (start + index <= at && start + index + part.length >= at)
-      return { part, start: index, rest: text.slice(index + part.length) };
+/** The piece of a line that has a character, or ends before it. */
+function pieceAt(line: string, pattern: RegExp, at: number) {
+  for (const { 0: text, index: start } of line.matchAll(pattern))
+    if (start <= at && start + text.length >= at) return { text, start, end: start + text.length };
   return null;
 }
 

@@ -6,7 +6,7 @@ export type Key = (line: string) => string;
 
 export const asIs: Key = (line) => line;
 
-/** A text for matching hunks: its lines, their offsets, and the search budget left. */
+/** A text for matching hunks. */
 export interface Target {
   readonly text: string;
   readonly lines: readonly string[];
@@ -28,10 +28,9 @@ export interface LineIndex {
 }
 
 export function readTarget(text: string, hunks: readonly Hunk[]): Target {
-  const { lines, newlineAtEnd } = splitLines(text);
-  const effort = startEffort(lines.length);
-  const starts = lineStarts(text);
-  return { text, lines, starts, newlineAtEnd, hunks, indexes: new Map(), effort };
+  const split = splitLines(text);
+  const effort = startEffort(split.lines.length);
+  return { text, ...split, starts: lineStarts(text), hunks, indexes: new Map(), effort };
 }
 
 /** Looks up the lines of all hunks in one pass over the text. */
@@ -39,15 +38,11 @@ export function indexBy(key: Key, { lines, hunks, indexes }: Target): LineIndex 
   const known = indexes.get(key);
   if (known) return known;
   const places = new Map<string, number[]>();
-  const seek = (line: string) => {
-    const sought = key(line);
-    if (!places.has(sought)) places.set(sought, []);
-  };
   for (const hunk of hunks)
     for (const line of hunk.lines) {
       const body = line.slice(1);
-      seek(body);
-      if (body.includes("\\t")) seek(plainTabs(body));
+      places.set(key(body), []);
+      if (body.includes("\\t")) places.set(key(plainTabs(body)), []);
     }
   const index = { keys: key === asIs ? lines : lines.map(key), places };
   for (let row = 0; row < lines.length; row++) places.get(index.keys[row]!)?.push(row);
@@ -75,8 +70,6 @@ export function lastUpTo<Value extends number | string>(sorted: readonly Value[]
   }
   return low - 1;
 }
-
-// Normal forms of lines that differ only in typing.
 
 /** Converts quotes, dashes and spaces to their keyboard form. */
 export function plainTypography(line: string): string {

@@ -8,7 +8,6 @@ import { quote, type Repair } from "../reading.js";
 import {
   type Diff,
   type FileInProgress,
-  HEADER_LINE,
   isChanged,
   isListed,
   isMarked,
@@ -18,10 +17,13 @@ import {
   startsNames,
 } from "./diff.js";
 import { checkGlued, closeFile, readHeader } from "./header.js";
-import { readHunk } from "./hunk.js";
+import { parseHunkHeader, readHunk } from "./hunk.js";
 import { HunkEnd } from "./hunk-end.js";
 import { parseGitNames, parseNameLine } from "./names.js";
 
+/** A line of a header of git's or of a plain diff. */
+const HEADER_LINE =
+  /^(?:index |old mode |new mode |deleted file |new file |similarity |dissimilarity |rename |copy |--- |\+\+\+ |Binary files |GIT binary |diff --git )/;
 /** An `@@` line without a fence around it: it may be code of prose as well. */
 const HUNK_LINE = /^@@(?:\s|$|-\d)/;
 
@@ -43,18 +45,15 @@ export function unifiedDiffs(strip?: number): Format {
       return isShown ? lost(written, "write its --- and +++ lines, and an @@ line above each hunk").message : null;
     },
     open(head) {
-      const { line, before, previousFormat, path, innerPath, previousPath, defaultPath } = head;
+      const { line, before, fence, isFenceStart, previousFormat, path, innerPath, previousPath, defaultPath } = head;
       const known = innerPath ?? path ?? (previousFormat === "unified" ? previousPath : null) ?? defaultPath;
-      const isBare = startsBare(head, known);
+      // An @@ line without a header above it.
+      const isBare = isFenceStart
+        ? isDiff(fence!) && line.startsWith("@@")
+        : HUNK_LINE.test(line) && (previousFormat === "unified" || known !== null);
       return isBare || startsHeader(line, before) ? new UnifiedBlock(head, isBare ? known : null, strip) : null;
     },
   };
-}
-
-/** Whether the line is an `@@` line without a header above it. */
-function startsBare({ line, fence, isFenceStart, previousFormat }: Head, known: string | null): boolean {
-  if (isFenceStart) return isDiff(fence!) && line.startsWith("@@");
-  return HUNK_LINE.test(line) && (previousFormat === "unified" || known !== null);
 }
 
 /** Whether the line is the first of git's header, or the last of one with two names. */
@@ -91,7 +90,7 @@ class UnifiedBlock implements EditBlock {
   #git: boolean;
   /** The path of the `---` line just before; a file that is deleted has no other. */
   #dashes: string | null;
-  #created = false;
+  #created: boolean;
   /** Lines held that may be the names of the next file: `--- `, and `+++ ` behind it. */
   #names: string[] = [];
   /** How many of the lines that the reader holds are the hunk's already. */
@@ -137,21 +136,23 @@ class UnifiedBlock implements EditBlock {
     }
     this.#names = [];
     // Names without an @@ line may be the header of lines that would be lost.
-    if (names.length === 2 && (line.startsWith("@@") || !this.#body!.isOwed)) return this.#startFile(names, line);
+    if (names.length === 2 && (line.startsWith("@@") || !this.#body!.isOwed)) {
+      if (this.#endHunk(2)) return "past";
+      this.#git = false;
+      for (const name of names) this.#startHeader(name);
+      return this.#takeHeader(line);
+    }
     this.#takeNames(names);
     const body = this.#body;
     if (body === null) return this.#takeHeader(line);
-    if (this.#isHunkHeader(line)) return this.#endHunk(0) ?? this.#startHunk(line);
-    if (line.startsWith("diff --git ")) return this.#endHunk(0) ?? this.#startHeader(line);
+    if (this.#isHunkHeader(line)) return this.#endHunk(0) ? "past" : this.#startHunk(line);
+    if (line.startsWith("diff --git ")) return this.#endHunk(0) ? "past" : this.#startHeader(line);
     if (line.startsWith("--- ") && !(this.#git && body.isOwed)) {
       this.#names = [line];
       return "maybe";
     }
     const taken = body.take(line);
-    if (taken === "past") {
-      this.kept = this.#sure + body.kept;
-      this.#setEnd(1);
-    }
+    if (taken === "past") this.#setEnd(1);
     return taken;
   }
 
@@ -174,8 +175,7 @@ class UnifiedBlock implements EditBlock {
       this.#isDoubled ||= this.#row === 2 || !this.#hasChange;
       return "maybe";
     }
-    if (this.#fence === null || closesFence(line, this.#fence, 0)) return "past";
-    return "more";
+    return this.#fence === null || closesFence(line, this.#fence, 0) ? "past" : "more";
   }
 
   #startHeader(line: string): Taken {
@@ -193,46 +193,34 @@ class UnifiedBlock implements EditBlock {
     return "more";
   }
 
-  #startFile([dashes, pluses]: readonly string[], line: string): Taken {
-    const ended = this.#endHunk(2);
-    if (ended !== null) return ended;
-    this.#git = false;
-    this.#startHeader(dashes!);
-    this.#startHeader(pluses!);
-    return this.#takeHeader(line);
-  }
-
   #startHunk(line: string): Taken {
-    this.#body = new HunkEnd(line, this.#fence, this.#created);
+    this.#body = new HunkEnd(parseHunkHeader(line.trimEnd()), this.#fence, this.#created);
     this.#hunks.push({ at: this.#row - 1, end: Number.POSITIVE_INFINITY, doubt: null });
     return "more";
   }
 
-  /** Ends the hunk at hand before this line and `names` others. Prose between two hunks ends the block. */
-  #endHunk(names: number): Taken | null {
+  /** Ends the hunk at hand before this line and `names` others; true if prose is behind it, which ends the block. */
+  #endHunk(names: number): boolean {
     const body = this.#body!;
     body.settle();
-    this.kept = this.#sure + body.kept;
     this.#setEnd(1 + names);
     // One fence too many is no prose.
-    const isFence = names > 0 && body.held === 1 && openFence(body.last)?.info === "";
-    return body.hasProse && !isFence ? "past" : null;
+    return body.hasProse && !(names > 0 && body.held === 1 && openFence(body.last)?.info === "");
   }
 
   #setEnd(behind: number): void {
     const body = this.#body!;
     const hunk = this.#hunks.at(-1)!;
+    this.kept = this.#sure + body.kept;
     hunk.end = this.#row - behind - body.held + body.kept;
     if (body.doubt !== null && !body.isComplete) hunk.doubt = hunk.at + 1 + body.doubt;
   }
 
   settle(): void {
-    const body = this.#body;
-    if (body === null) return;
+    if (this.#body === null) return;
     this.#takeNames(this.#names);
     this.#names = [];
-    body.settle();
-    this.kept = this.#sure + body.kept;
+    this.#body.settle();
     this.#setEnd(0);
   }
 
@@ -276,13 +264,13 @@ class UnifiedBlock implements EditBlock {
   #readFiles({ lines: written, start, isTorn }: BlockText, rows: number[] | null, repairs: Repair[]): FilePatch[] {
     const lines = rows?.map((row) => written[row]!) ?? written;
     const diff = openDiff("", lines, { strict: false, asGit: false, strip: this.#strip, repairs });
-    const bareTail = isTorn ? "torn" : "feed";
-    const tail = this.#fence === null ? bareTail : "fence";
+    const tail = this.#fence !== null ? "fence" : isTorn ? "torn" : "feed";
     const indexes = rows && new Map(rows.map((row, i) => [row - start, i]));
     const find = (row: number) => (indexes === null ? row + start : indexes.get(row)) ?? lines.length;
     let next = 0;
     while (diff.at < lines.length) {
       const { at } = diff;
+      const line = lines[at]!;
       const hunk = this.#hunks[next];
       if (hunk !== undefined && at === find(hunk.at)) {
         next++;
@@ -290,10 +278,17 @@ class UnifiedBlock implements EditBlock {
         const end = Math.min(find(hunk.end), lines.length);
         readHunk(diff, diff.open ?? this.#openFile(diff), { end, tail });
         diff.at = Math.max(diff.at, end);
-      } else if (lines[at]!.startsWith("diff --git ") || startsNames(lines, at)) {
+      } else if (line.startsWith("diff --git ") || startsNames(lines, at)) {
         if (this.#isDoubled && repairs.length === 0) repair(repairs, at, "doubled-lines");
         readHeader(diff);
-      } else passLine(diff, (rows?.[at] ?? at) >= start);
+      } else {
+        // A line in no header and no hunk; those above the opening one are the head's.
+        const isInBlock = (rows?.[at] ?? at) >= start;
+        refuseForeign(line, at, diff.open?.file.after);
+        if (isInBlock || line.startsWith("--- ")) checkGlued(diff, at);
+        if (isInBlock && isChanged(line)) refuseStray(lines, at);
+        diff.at++;
+      }
     }
     closeFile(diff);
     return diff.files.length > 0 ? diff.files : refuse(0, "no-hunk");
@@ -306,20 +301,9 @@ class UnifiedBlock implements EditBlock {
     if (path === null) return refuse(at, "no-file-header", quote(diff.lines[at]!));
     mend(diff, at, "missing-file-header", path);
     const file = { kind: "modify" as const, before: path, after: path, hunks: [] };
-    const open = { file, git: false, line: at, tellApart: ordinals() };
-    diff.open = open;
-    return open;
+    diff.open = { file, git: false, line: at, tellApart: ordinals() };
+    return diff.open;
   }
-}
-
-/** Passes over a line that is in no header and no hunk; `isInBlock`: it is not one of the head. */
-function passLine(diff: Diff, isInBlock: boolean): void {
-  const { at, lines } = diff;
-  const line = lines[at]!;
-  refuseForeign(line, at, diff.open?.file.after);
-  if (isInBlock || line.startsWith("--- ")) checkGlued(diff, at);
-  if (isInBlock && isChanged(line)) refuseStray(lines, at);
-  diff.at++;
 }
 
 function refuseStray(lines: readonly string[], at: number): never {
@@ -343,28 +327,20 @@ class TextBehind {
     this.#hasProse = this.#hasFence = this.#hasEnd = isFenced;
   }
 
-  /** A fence here opens something else. */
-  get #opensOther(): boolean {
-    return this.#isApart && this.#above !== null && !this.#hasFence;
-  }
-
   /** Takes the next line. `isSure`: the counts fit; `isHollow`: the last hunk changes nothing yet. Null where it is not meant. */
   take(line: string, isSure: boolean, isHollow: boolean): "item" | "line" | null {
     const isItem = !isHollow && isListed(line, this.#above ?? "x", this.#hasProse, isSure);
     const stray = isChanged(line) && (isHollow || !this.#isOver) ? (isItem ? "item" : "line") : null;
     this.#isApart ||= isSure || line.trim() === "";
-    this.#follow(line);
-    return stray;
-  }
-
-  #follow(line: string): void {
     // Behind one space it may be context.
     const isFence = openFence(line) !== null && !/^ (?! )/.test(line);
-    this.#isOver ||= line === "-- " || (isFence ? this.#opensOther : this.#hasEnd && !/^[ +-]/.test(line));
+    const opensOther = this.#isApart && this.#above !== null && !this.#hasFence;
+    this.#isOver ||= line === "-- " || (isFence ? opensOther : this.#hasEnd && !/^[ +-]/.test(line));
     if (isFence) {
       this.#hasEnd ||= this.#hasFence;
       this.#hasFence = true;
     } else this.#hasProse ||= line.trim() !== "" && line[0] !== " ";
     this.#above = line;
+    return stray;
   }
 }

@@ -21,7 +21,6 @@ export interface Diff {
   readonly strict: boolean;
   /** List no repair of what git reads as it is, and take one folder off each name, whatever it is called. */
   readonly asGit: boolean;
-  /** Leading folders to take off each name, where the caller has set that. */
   readonly strip: number | undefined;
   /** The next line, and where it starts in the text. */
   at: number;
@@ -38,11 +37,9 @@ export function openDiff(
   lines: readonly string[],
   how: Pick<Diff, "strict" | "asGit" | "strip" | "repairs">,
 ): Diff {
-  const { strict, asGit, strip, repairs } = how;
-  return { text, lines, strict, asGit, strip, repairs, at: 0, offset: 0, open: null, files: [], hash: hashParts(text) };
+  return { text, lines, ...how, at: 0, offset: 0, open: null, files: [], hash: hashParts(text) };
 }
 
-/** Takes the next line. */
 export function take(diff: Diff): string {
   const line = diff.lines[diff.at++]!;
   diff.offset += line.length + 1;
@@ -50,11 +47,9 @@ export function take(diff: Diff): string {
 }
 
 /** Lists a repair. Strict reading refuses what git does not read as it is. */
-export function mend(diff: Diff, at: number, kind: UnifiedRepairKind, found?: string): void {
-  if (!diff.strict) return repair(diff.repairs, at, kind, found);
-  if (HARMLESS.has(kind)) {
-    if (!diff.asGit) repair(diff.repairs, at, kind, found);
-  } else refuse(at, kind === "absolute-path" ? "bad-header" : "bad-hunk", found, kind);
+export function mend({ strict, asGit, repairs }: Diff, at: number, kind: UnifiedRepairKind, found?: string): void {
+  if (strict && !HARMLESS.has(kind)) refuse(at, kind === "absolute-path" ? "bad-header" : "bad-hunk", found, kind);
+  if (!strict || !asGit) repair(repairs, at, kind, found);
 }
 
 /** The characters that a hunk's lines begin with. */
@@ -63,10 +58,6 @@ export const SPACE = 32;
 export const PLUS = 43;
 export const MINUS = 45;
 
-/** A line of a header of git's or of a plain diff. */
-export const HEADER_LINE =
-  /^(?:index |old mode |new mode |deleted file |new file |similarity |dissimilarity |rename |copy |--- |\+\+\+ |Binary files |GIT binary |diff --git )/;
-
 export function isMarked(line: string): boolean {
   const mark = line.charCodeAt(0);
   return mark === SPACE || mark === PLUS || mark === MINUS;
@@ -74,7 +65,8 @@ export function isMarked(line: string): boolean {
 
 /** Whether the line is added or deleted, and no rule or signature of prose: `---`, `-- `, `+++`. */
 export function isChanged(line: string): boolean {
-  return /^[-+]/.test(line) && !/^(?:--+|\+{3})\s*$/.test(line);
+  const mark = line.charCodeAt(0);
+  return (mark === PLUS || mark === MINUS) && !/^(?:--+|\+{3})\s*$/.test(line);
 }
 
 /**
@@ -90,12 +82,11 @@ export function isItem(line: string): boolean {
   return /^[-+] (?!\* )\S/.test(line);
 }
 
-/** Whether `--- ` and `+++ ` stand here. Without git's header above them an `@@` line must follow: they may be deleted lines and prose. */
 export function startsNames(lines: readonly string[], at: number): boolean {
   return (lines[at]?.startsWith("--- ") && lines[at + 1]?.startsWith("+++ ")) ?? false;
 }
 
-/** Whether `--- `, `+++ ` and `@@` stand here: a file, and not a deleted line that starts with `-- `. */
+/** Whether `--- `, `+++ ` and `@@` are here: a file, and not a deleted line that starts with `-- `. */
 export function startsFile(lines: readonly string[], at: number): boolean {
   return startsNames(lines, at) && (lines[at + 2]?.startsWith("@@") ?? false);
 }
@@ -105,7 +96,7 @@ export function isNoNewline(line: string | undefined): boolean {
   return line?.startsWith("\\ ") === true && line.length > 10;
 }
 
-/** Refuses a line that says that there is a change which lines cannot express. */
+/** Refuses a line that shows a change which lines cannot express. */
 export function refuseForeign(line: string, at: number, name: string | null | undefined): void {
   if (/^(Binary files .* differ|GIT binary patch)\r?$/s.test(line)) refuse(at, "binary", quote(name ?? line));
   if (/^(diff --(cc|combined) |@@@)/.test(line)) refuse(at, "combined-diff", quote(line));

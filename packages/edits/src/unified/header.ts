@@ -25,7 +25,6 @@ const EXTENDED: readonly (readonly [start: string, field: Field, kind?: FileKind
   ["copy to ", "after", "copy"],
 ];
 
-/** The content of a header: its fields, the names as written, and the kind of change. */
 interface Header {
   readonly git: boolean;
   readonly fields: Partial<Record<Field, string>>;
@@ -92,7 +91,6 @@ function takeName(diff: Diff): NameLine {
   return parseNameLine(withoutReturn(line).slice(4), diff.asGit);
 }
 
-/** The file that the header at this line is about. */
 function describeFile(diff: Diff, at: number, header: Header): FileInProgress["file"] {
   const { fields, git, named } = header;
   const kind = header.kind ?? kindOf(header);
@@ -100,15 +98,19 @@ function describeFile(diff: Diff, at: number, header: Header): FileInProgress["f
   const [before, after] = namesOf(header, kind);
   const { oldMode, newMode } = fields;
   const [index, indexMode] = fields.index?.split(" ") ?? [];
-  const mode = isWholeFile(kind) ? undefined : indexMode;
+  const mode = isOneSided(kind) ? undefined : indexMode;
   const isMode = !/[^0-7]/.test([oldMode, newMode, indexMode].join(""));
   const fault = findFault(header, kind, isMode);
   if (fault !== null || before === undefined || after === undefined) {
     const why = fault ?? "it does not give two names that can be read";
     return refuse(at, "bad-header", `${why}: ${quote(diff.lines[at]!)}`);
   }
+  const strip = (diff.strip ?? 1) - 1;
   // The names of a rename or copy have no folder in front that is not theirs.
-  const paths = header.kind && isMove ? stripMove(diff, before!, after!) : readPaths(diff, at, before, after, isMove);
+  const paths =
+    header.kind && isMove
+      ? { before: dropFolders(before!, strip), after: dropFolders(after!, strip) }
+      : readPaths(diff, at, before, after, isMove);
   if (paths.before === "" || paths.after === "") {
     const name = quote((after ?? before)!);
     return refuse(at, "bad-header", `a name has fewer folders than \`strip\` takes off: ${name}`);
@@ -125,8 +127,7 @@ function isMoved(kind: FileKind): boolean {
   return kind === "rename" || kind === "copy";
 }
 
-/** Whether the file is only on one side. */
-function isWholeFile(kind: FileKind): boolean {
+function isOneSided(kind: FileKind): boolean {
   return kind === "create" || kind === "delete";
 }
 
@@ -152,32 +153,34 @@ function kindOf({ git, named, both }: Header): FileKind {
 
 /** The names before and after; null where there is no file, undefined where the header does not give them. */
 function namesOf({ kind: said, fields, named, both }: Header, kind: FileKind): (string | null | undefined)[] {
-  const isMove = isMoved(kind) && said !== undefined;
   // Two names in the `diff` line alone may tell of a rename; only the lines below it can say so.
   const names = named === null && both !== null && dropFolder(both.before) === dropFolder(both.after) ? both : null;
-  const [before, after] = isMove
-    ? [nameOf(fields.before), nameOf(fields.after)]
-    : [named?.[0].name ?? names?.before, named?.[1].name ?? names?.after];
+  const [before, after] =
+    isMoved(kind) && said !== undefined
+      ? [nameOf(fields.before), nameOf(fields.after)]
+      : [named?.[0].name ?? names?.before, named?.[1].name ?? names?.after];
   return [kind === "create" ? null : before, kind === "delete" ? null : after];
 }
 
+/** The path in a line of a rename or copy; undefined where there is none. */
+function nameOf(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : parseNameLine(text).name || undefined;
+}
+
 /** The contradiction in a header; null if there is none. */
-function findFault(header: Header, kind: FileKind, isMode: boolean): string | null {
-  const { fields, named, both } = header;
+function findFault({ fields, named, both, isMixed }: Header, kind: FileKind, isMode: boolean): string | null {
   const [old, now] = named ?? [];
-  if (isWholeFile(kind) && fields.oldMode !== undefined && fields.newMode !== undefined) return TWO_KINDS;
+  if (isOneSided(kind) && fields.oldMode !== undefined && fields.newMode !== undefined) return TWO_KINDS;
   if (old && now && ((old.name === null) !== (kind === "create") || (now.name === null) !== (kind === "delete")))
     return "only what is not there is /dev/null";
-  if (header.isMixed) return TWO_KINDS;
+  if (isMixed) return TWO_KINDS;
   if (!isMode) return "a mode is octal digits";
   // Names of one header that cannot be those of one file: git believes one or the other, or refuses.
   const [from, to] = [nameOf(fields.before), nameOf(fields.after)];
-  const pairs = [
-    [old?.name, both?.before],
-    [now?.name, both?.after],
-  ];
-  if (isMoved(kind)) pairs.push([old?.name, from], [now?.name, to], [both?.before, from], [both?.after, to]);
-  return pairs.some(([a, b]) => a && b && !agree(a, b)) ? "its lines name different files" : null;
+  const names = [old?.name, both?.before, now?.name, both?.after];
+  if (isMoved(kind)) names.push(old?.name, from, now?.name, to, both?.before, from, both?.after, to);
+  const isOther = names.some((name, i) => i % 2 === 1 && name && names[i - 1] && !agree(name, names[i - 1]!));
+  return isOther ? "its lines name different files" : null;
 }
 
 /** Whether two names are equal but for a first folder that one or each of them has. */
@@ -192,7 +195,6 @@ export function closeFile(diff: Diff): void {
   const { file, line } = diff.open;
   diff.open = null;
   const { kind, before, after, hunks, oldMode, newMode, git } = file;
-  const isMove = isMoved(kind);
   // Of a file that stays, git needs both modes.
   const isModeChange = oldMode !== newMode && (kind !== "modify" || (oldMode !== undefined && newMode !== undefined));
   // A header of git's that says nothing of its own is kept, so that it is written again; where it goes without saying, it is not.
@@ -202,17 +204,8 @@ export function closeFile(diff: Diff): void {
     delete file.oldStamp;
     delete file.newStamp;
   }
-  if (hunks.length > 0 || isMove || isModeChange) diff.files.push(file);
+  if (hunks.length > 0 || isMoved(kind) || isModeChange) diff.files.push(file);
   else mend(diff, line, "empty-hunk", quote(after ?? before ?? ""));
-}
-
-/** The path in a line of a rename or copy; undefined where there is none. */
-function nameOf(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : parseNameLine(text).name || undefined;
-}
-
-function stripMove({ strip = 1 }: Diff, before: string, after: string) {
-  return { before: dropFolders(before, strip - 1), after: dropFolders(after, strip - 1) };
 }
 
 /**
@@ -222,13 +215,9 @@ function stripMove({ strip = 1 }: Diff, before: string, after: string) {
 function readPaths(diff: Diff, at: number, old: string | null, now: string | null, isMove: boolean) {
   const { strip } = diff;
   const count = strip ?? (diff.asGit || isPrefixed(old, now) ? 1 : 0);
-  let [before, after] = [old, now].map((name) => name && dropFolders(name, count, strip === undefined)) as [
-    string | null,
-    string | null,
-  ];
-  if (before !== null && after !== null && !isMove) {
-    before = after = after.startsWith(before) ? before : after;
-  }
+  const dropped = (name: string | null) => name && dropFolders(name, count, strip === undefined);
+  let [before, after] = [dropped(old), dropped(now)];
+  if (before !== null && after !== null && !isMove) before = after = after.startsWith(before) ? before : after;
   const path = after ?? before ?? "";
   if (path.startsWith("/")) mend(diff, at, "absolute-path", path);
   else if (count === 0 && strip === undefined) mend(diff, at, "missing-prefix", path);
@@ -261,8 +250,7 @@ function formatGitHeader({ kind, git = {}, hunks, ...file }: FilePatch, out: str
   const after = file.after ?? before;
   // Above hunks /dev/null tells the kind, so a mode that is not known is not made up.
   const known = (mode: string | undefined) => mode ?? (hunks.length > 0 ? undefined : "100644");
-  const isMove = isMoved(kind);
-  const isStay = !isWholeFile(kind);
+  const [isMove, isStay] = [isMoved(kind), !isOneSided(kind)];
   const lines: readonly (readonly [start: string, value: string | number | undefined, end?: string])[] = [
     ["new file mode ", kind === "create" ? known(file.newMode) : undefined],
     ["deleted file mode ", kind === "delete" ? known(file.oldMode) : undefined],
@@ -280,7 +268,6 @@ function formatGitHeader({ kind, git = {}, hunks, ...file }: FilePatch, out: str
 
 function formatName(prefix: string, path: string | null, stamp: string | undefined): string {
   const name = path === null ? "/dev/null" : quoteName(prefix + path);
-  if (stamp !== undefined) return `${name}\t${stamp}`;
   // A tab ends a name with blanks, so that GNU patch does not take what follows the blank for a time stamp.
-  return name.includes(" ") ? `${name}\t` : name;
+  return stamp !== undefined ? `${name}\t${stamp}` : name.includes(" ") ? `${name}\t` : name;
 }

@@ -1,10 +1,15 @@
 import { closesFence, type Fence } from "../read/fence.js";
 import { isChanged, isItem, isMarked } from "./diff.js";
-import { parseHunkHeader } from "./hunk.js";
+import type { HunkHeader } from "./hunk.js";
 
 /** The most lines without a mark that may be held as context of a hunk behind its counts, outside of a fence. */
 const MAX_BARE = 4;
 const MAX_BLANK = 3;
+
+interface Counts {
+  old: number;
+  new: number;
+}
 
 /**
  * Finds where the lines of a hunk end. While its counts are short, a marked line is the hunk's, and lines without a mark are
@@ -12,9 +17,9 @@ const MAX_BLANK = 3;
  */
 export class HunkEnd {
   /** The lines that the counts still ask for; null where they cannot be read. */
-  readonly #left: { old: number; new: number } | null;
-  /** The same where an empty line is behind each line and is none of the hunk's; null once a line had another behind it. */
-  #doubled: { old: number; new: number; first: boolean } | null;
+  readonly #left: Counts | null;
+  /** The same where an empty line that is none of the hunk's is behind each; null once a line had another behind it. */
+  #doubled: (Counts & { first: boolean }) | null;
   readonly #fence: Fence | null;
   readonly #created: boolean;
   #taken = 0;
@@ -33,8 +38,8 @@ export class HunkEnd {
   /** The line before. */
   last = "";
 
-  constructor(header: string, fence: Fence | null, created: boolean) {
-    const { oldCount = null, newCount = null } = parseHunkHeader(header.trimEnd()) ?? {};
+  constructor(header: HunkHeader | null, fence: Fence | null, created: boolean) {
+    const { oldCount = null, newCount = null } = header ?? {};
     const isCounted = oldCount !== null && newCount !== null;
     this.#left = isCounted ? { old: oldCount, new: newCount } : null;
     this.#doubled = isCounted ? { old: oldCount, new: newCount, first: true } : null;
@@ -57,13 +62,13 @@ export class HunkEnd {
     return counts !== null && counts.old === 0 && counts.new === 0;
   }
 
-  get #mayFollow(): boolean {
-    return this.isOwed || owes(this.#doubled);
-  }
-
   /** Lines are held that are not the hunk's, and they are more than blank. */
   get hasProse(): boolean {
     return this.held > this.kept && (this.#isProse || this.held - this.#blanks > this.kept);
+  }
+
+  get #mayFollow(): boolean {
+    return this.isOwed || owes(this.#doubled);
   }
 
   get #isFitting(): boolean {
@@ -78,19 +83,21 @@ export class HunkEnd {
   }
 
   take(line: string): "more" | "maybe" | "past" {
-    const left = this.#left;
-    // The usual line: none is held before it, and the counts ask for it.
-    if (left !== null && this.held === 0 && this.#doubled === null && isMarked(line) && this.isOwed) {
-      this.last = line;
-      this.#taken++;
-      this.changes ||= isChanged(line);
-      count(left, line);
-      return "more";
-    }
     const before = this.last;
     this.last = line;
+    // The usual line: none is held before it, and the counts ask for it.
+    if (this.#left !== null && this.held === 0 && this.#doubled === null && isMarked(line) && this.isOwed) {
+      this.#taken++;
+      this.changes ||= isChanged(line);
+      count(this.#left, line);
+      return "more";
+    }
     if (line.startsWith("\\ ")) return this.#confirm(line);
-    if (this.#fence !== null && closesFence(line, this.#fence, 0)) return this.#takeFence(line);
+    if (this.#fence !== null && closesFence(line, this.#fence, 0)) {
+      if (this.#heldFence >= 0 || (this.#left !== null && !(this.isOwed && this.#isFitting))) return this.#past();
+      this.#heldFence = this.held;
+      return this.#hold(line);
+    }
     if (this.#heldFence >= 0 && this.#isBehindFence(line)) return this.#past();
     if (isMarked(line)) return this.#takeMarked(line, before);
     return this.#mayFollow ? this.#takeBare(line) : this.#takeBehind(line);
@@ -105,47 +112,30 @@ export class HunkEnd {
 
   #takeMarked(line: string, before: string): "more" | "maybe" | "past" {
     const isBare = this.#fence === null;
-    if (isBare && this.held > 0 && this.#isListed(line, before)) return this.#past();
+    const mayBeItem = isBare && this.held > 0 && isItem(line) && !owes(this.#doubled);
+    if (mayBeItem && (before.trim() === "" || this.#isProse || !this.isOwed)) return this.#past();
     if (this.#mayFollow || isChanged(line)) return this.#confirm(line);
-    const isRule = line[0] !== " " && isBare;
-    if (isRule) return this.#past();
+    if (line[0] !== " " && isBare) return this.#past();
     return this.held === 0 || (!this.#isFitting && this.held === this.#blanks) ? this.#confirm(line) : this.#hold(line);
-  }
-
-  /** Whether the line behind those held is an item of a list in prose. */
-  #isListed(line: string, before: string): boolean {
-    return isItem(line) && !owes(this.#doubled) && (before.trim() === "" || this.#isProse || !this.isOwed);
   }
 
   /** Takes a line without a mark while the counts ask for more. */
   #takeBare(line: string): "more" | "maybe" | "past" {
     this.#hold(line);
     const counts = this.#left!;
-    const isFull = this.#created ? counts.new === this.held : counts.old === this.held && counts.new === this.held;
-    if (isFull && this.#isFitting && this.#heldFence < 0 && !this.#owesDoubled) return this.#confirm(null);
+    const isFull = counts.new === this.held && (this.#created || counts.old === this.held);
+    const owesDoubled = this.#doubled !== null && !this.#doubled.first && owes(this.#doubled);
+    if (isFull && this.#isFitting && this.#heldFence < 0 && !owesDoubled) return this.#confirm(null);
     if (this.#fence !== null || this.held <= this.#room + MAX_BARE) return "maybe";
     this.held--;
     return this.#past();
-  }
-
-  get #owesDoubled(): boolean {
-    return this.#doubled !== null && !this.#doubled.first && owes(this.#doubled);
   }
 
   /** The same behind its counts, or where it has none. */
   #takeBehind(line: string): "maybe" | "past" {
     const isBlank = line.trim() === "";
     const isFar = isBlank ? this.#blanks >= MAX_BLANK || this.held > this.#blanks : this.#blanks > 0;
-    if (this.#fence === null && (isFar || this.held > MAX_BARE)) return this.#past();
-    return this.#hold(line);
-  }
-
-  #takeFence(line: string): "maybe" | "past" {
-    if (this.#heldFence < 0 && (this.#left === null || (this.isOwed && this.#isFitting))) {
-      this.#heldFence = this.held;
-      return this.#hold(line);
-    }
-    return this.#past();
+    return this.#fence === null && (isFar || this.held > MAX_BARE) ? this.#past() : this.#hold(line);
   }
 
   #hold(line: string): "maybe" {
@@ -160,15 +150,25 @@ export class HunkEnd {
   /** Takes the held lines as context, and this one. */
   #confirm(line: string | null): "more" {
     const { held } = this;
+    const isNote = line?.[0] === "\\";
     if (this.#heldFence >= 0) this.doubt ??= this.#taken + this.#heldFence + 1;
-    if (this.#doubled !== null && line?.[0] !== "\\") this.#followDoubled(this.#doubled);
+    if (this.#doubled !== null && !isNote) {
+      // One blank line is behind each of doubled lines, but for the last of a side that has no line feed at its end.
+      const { old, new: added, first } = this.#doubled;
+      const isGap = held === 1 && this.#blanks === 1;
+      const isEnd = held === 0 && this.#hasGap && (old === 0 || added === 0);
+      if (!first && !isGap && !isEnd) this.#doubled = null;
+      else this.#hasGap ||= isGap && !first;
+    }
     if (this.#left !== null) {
       if (!this.#created) this.#left.old -= held;
       this.#left.new -= held;
     }
     this.#taken += held + (line === null ? 0 : 1);
-    this.#clear();
-    if (line === null || line[0] === "\\") return "more";
+    this.held = this.kept = this.#blanks = 0;
+    this.#firstBlank = this.#heldFence = -1;
+    this.#isProse = false;
+    if (line === null || isNote) return "more";
     this.changes ||= isChanged(line);
     if (this.#left !== null) count(this.#left, line);
     if (this.#doubled !== null) {
@@ -178,20 +178,6 @@ export class HunkEnd {
     return "more";
   }
 
-  /** One blank line is behind each of doubled lines, but for the last of a side that has no line feed at its end. */
-  #followDoubled({ old, new: added, first }: { old: number; new: number; first: boolean }): void {
-    const isGap = this.held === 1 && this.#blanks === 1;
-    const isEnd = this.held === 0 && this.#hasGap && (old === 0 || added === 0);
-    if (!first && !isGap && !isEnd) this.#doubled = null;
-    else this.#hasGap ||= isGap && !first;
-  }
-
-  #clear(): void {
-    this.held = this.kept = this.#blanks = 0;
-    this.#firstBlank = this.#heldFence = -1;
-    this.#isProse = false;
-  }
-
   #past(): "past" {
     this.settle();
     return "past";
@@ -199,26 +185,21 @@ export class HunkEnd {
 
   /** Ends the hunk behind the lines that are held. */
   settle(): void {
-    this.kept = this.#countKept();
-  }
-
-  #countKept(): number {
-    // The blank line behind the last of doubled lines.
-    if (this.isComplete) return !this.#isFitting && this.#firstBlank === 0 ? 1 : 0;
-    const isFull = this.#isFitting && this.#left!.old === this.held && this.#left!.new === this.held;
-    if (isFull) return this.held;
     const until = this.#heldFence >= 0 ? this.#heldFence : this.#isProse ? this.#firstBlank : this.held;
-    if (this.#left !== null) return Math.min(until, this.#room);
-    return this.#fence === null ? 0 : this.held - this.#blanks === 0 ? 0 : until;
+    const isFull = this.#isFitting && this.#left!.old === this.held && this.#left!.new === this.held;
+    // The blank line behind the last of doubled lines.
+    if (this.isComplete) this.kept = !this.#isFitting && this.#firstBlank === 0 ? 1 : 0;
+    else if (isFull) this.kept = this.held;
+    else if (this.#left !== null) this.kept = Math.min(until, this.#room);
+    else this.kept = this.#fence === null || this.held === this.#blanks ? 0 : until;
   }
 }
 
-/** Takes the line off the counts. */
-function count(counts: { old: number; new: number }, line: string): void {
+function count(counts: Counts, line: string): void {
   if (line[0] !== "+") counts.old--;
   if (line[0] !== "-") counts.new--;
 }
 
-function owes(counts: { old: number; new: number } | null): boolean {
+function owes(counts: Counts | null): boolean {
   return counts !== null && (counts.old > 0 || counts.new > 0);
 }

@@ -18,7 +18,7 @@ import {
 } from "./diff.js";
 
 /** The `@@` line's two ranges; null where they cannot be read. */
-interface HunkHeader {
+export interface HunkHeader {
   readonly oldStart: number | null;
   readonly newStart: number | null;
   readonly oldCount: number | null;
@@ -41,13 +41,13 @@ export function parseHunkHeader(line: string): HunkHeader | null {
     const section = line.replace(/^@@(.*?@@|(\s*\.\.\.$)?)/s, "").trim() || undefined;
     return { oldStart: null, oldCount: null, newStart: null, newCount: null, section, isExact };
   }
-  const behind = match[5] ?? "";
+  const [, oldStart, oldCount = 1, newStart, newCount = 1, behind = ""] = match;
   if (!isExact && /^\S/.test(behind)) return null;
   return {
-    oldStart: Number(match[1]),
-    oldCount: Number(match[2] ?? 1),
-    newStart: Number(match[3]),
-    newCount: Number(match[4] ?? 1),
+    oldStart: Number(oldStart),
+    oldCount: Number(oldCount),
+    newStart: Number(newStart),
+    newCount: Number(newCount),
     section: isExact ? match[5] : behind.trim() || undefined,
     isExact,
   };
@@ -62,17 +62,13 @@ export function formatHunk({ oldStart, newStart, lines, anchors, ...hunk }: Hunk
   const place = isPlaced ? `-${range(oldStart, count.old)} +${range(newStart, count.new)}` : "...";
   out.push(section === undefined ? `@@ ${place} @@` : `@@ ${place} @@ ${section}`);
   const last = hunk.oldNoNewline || hunk.newNoNewline ? lastLines(lines) : { old: -1, new: -1 };
-  const oldEnd = hunk.oldNoNewline ? last.old : -1;
-  const newEnd = hunk.newNoNewline ? last.new : -1;
+  const ends = [hunk.oldNoNewline ? last.old : -1, hunk.newNoNewline ? last.new : -1];
   for (let i = 0; i < lines.length; i++) {
     out.push(lines[i]!);
-    if (i === oldEnd || i === newEnd) out.push("\\ No newline at end of file");
+    if (i === ends[0] || i === ends[1]) out.push("\\ No newline at end of file");
   }
 }
 
-type WritableHunk = { -readonly [Name in keyof Hunk]: Hunk[Name] };
-
-/** The lines of a hunk. */
 interface HunkBody {
   readonly lines: readonly string[];
   /** The hash of the lines, if they needed no change and are as many as counted. */
@@ -97,26 +93,22 @@ export function readHunk(diff: Diff, { file, git, tellApart }: FileInProgress, e
   const body = extent
     ? (takeDoubled(diff, header, extent, isCreated) ?? takeLines(diff, extent.end, isCreated))
     : takeCounted(diff, header, git);
-  const numbering = header.oldStart === null ? "missing-line-numbers" : "hunk-header";
-  if (body === null) return mend(diff, at, header.oldStart === null ? numbering : "wrong-count", quote(line));
+  const { oldStart, newStart, section } = header;
+  const numbering = oldStart === null ? "missing-line-numbers" : "hunk-header";
+  if (body === null) return mend(diff, at, oldStart === null ? numbering : "wrong-count", quote(line));
   if (!header.isExact) mend(diff, at, numbering, quote(line));
   if (!checkCounts(diff, at, header, body, file, extent !== undefined)) return;
-  const { oldStart, newStart, section } = header;
   const { lines, unended = [] } = body;
   const id = tellApart(body.hash ?? hunkId(lines));
-  const hunk: WritableHunk = { id, oldStart, newStart, lines };
+  const hunk: { -readonly [Name in keyof Hunk]: Hunk[Name] } = { id, oldStart, newStart, lines };
   if (section !== undefined) hunk.section = section;
-  if (unended.length > 0) noteEnds(diff, hunk, unended);
-  file.hunks.push(hunk);
-}
-
-function noteEnds(diff: Diff, hunk: WritableHunk, unended: readonly number[]): void {
-  const last = lastLines(hunk.lines);
+  const last = unended.length > 0 ? lastLines(lines) : null;
   for (const index of unended) {
-    if (index === last.old) hunk.oldNoNewline = true;
-    if (index === last.new) hunk.newNoNewline = true;
-    if (index !== last.old && index !== last.new) mend(diff, diff.at - 1, "misplaced-no-newline");
+    if (index === last!.old) hunk.oldNoNewline = true;
+    if (index === last!.new) hunk.newNoNewline = true;
+    if (index !== last!.old && index !== last!.new) mend(diff, diff.at - 1, "misplaced-no-newline");
   }
+  file.hunks.push(hunk);
 }
 
 /** Compares the lines with the counts and the kind of the file; false where they change nothing. */
@@ -148,22 +140,8 @@ function checkCounts(
 /** Takes the lines up to where the header's counts end, as git reads them. Null where the lines do not fit them. */
 function takeCounted(diff: Diff, { oldCount, newCount }: HunkHeader, git: boolean): HunkBody | null {
   if (oldCount === null || newCount === null) return null;
-  const { lines, at: from, offset: start } = diff;
-  const found = findCounted(diff, oldCount, newCount, git);
-  if (found === null) return null;
-  const { end, offset, isPlain } = found;
-  const isNoted = isNoNewline(lines[end]);
-  if (!isPlain || isNoted) return takeLines(diff, isNoted ? end + 1 : end, false);
-  diff.at = end;
-  diff.offset = offset;
-  return { lines: lines.slice(from, end), hash: diff.hash(start, offset - 1) };
-}
-
-/** Where the counts end; `isPlain`: each line has its mark. */
-function findCounted({ text, lines, at: from, offset: start, asGit }: Diff, old: number, added: number, git: boolean) {
-  let offset = start;
-  let isPlain = true;
-  let end = from;
+  const { text, lines, at: from, offset: start } = diff;
+  let [old, added, offset, end, isPlain] = [oldCount, newCount, start, from, true];
   for (; old > 0 || added > 0; end++) {
     // Of the text, since a line is a view of it: to ask the line is to ask both.
     const mark = text.charCodeAt(offset);
@@ -174,13 +152,18 @@ function findCounted({ text, lines, at: from, offset: start, asGit }: Diff, old:
     } else if (mark === PLUS) added--;
     else if (mark === MINUS) {
       // Too large a count would swallow the next file's header; one that git wrote begins with `diff`.
-      if (!asGit && !git && startsFile(lines, end)) return null;
+      if (!diff.asGit && !git && startsFile(lines, end)) return null;
       old--;
     } else if (end > from && isNoNewline(lines[end])) isPlain = false;
     else return null;
     offset += lines[end]!.length + 1;
   }
-  return old < 0 || added < 0 ? null : { end, offset, isPlain };
+  if (old < 0 || added < 0) return null;
+  const isNoted = isNoNewline(lines[end]);
+  if (!isPlain || isNoted) return takeLines(diff, isNoted ? end + 1 : end, false);
+  diff.at = end;
+  diff.offset = offset;
+  return { lines: lines.slice(from, end), hash: diff.hash(start, offset - 1) };
 }
 
 /** Takes the lines before this one, and adds missing marks. */
@@ -204,7 +187,7 @@ function takeLines(diff: Diff, end: number, isCreated: boolean): HunkBody {
  * Takes the lines of a hunk in which an empty line follows each: lines that kept their line feeds were joined by more of
  * them. A line without an empty one behind it has no newline at the end of the file. Null where the lines are not doubled.
  */
-export function takeDoubled(
+function takeDoubled(
   diff: Diff,
   header: HunkHeader,
   { end: limit, tail }: Extent,
@@ -223,24 +206,20 @@ export function takeDoubled(
     // be changed there. A new file has no other side.
     const isOther = kept[last.old]?.slice(1) === kept[last.new]?.slice(1) && last.old !== last.new;
     const isKnown = isCreated ? tail === "torn" : (unended.length > 1 || isOther) && tail !== "feed";
-    if (!isKnown) {
-      unended.pop();
-      if (isCreated) mend(diff, end - 1, "missing-final-newline", "whether the new file has one is not known");
-    }
+    if (!isKnown) unended.pop();
+    if (!isKnown && isCreated)
+      mend(diff, end - 1, "missing-final-newline", "whether the new file has one is not known");
   }
   if (!diff.repairs.some(({ kind }) => kind === "doubled-lines")) mend(diff, from, "doubled-lines");
   while (diff.at < end) take(diff);
   return { lines: kept, unended };
 }
 
-/** The lines that the counts ask for without the empty ones between them, which end lines there are. */
+/** The lines that the counts ask for without the empty ones between them, and which of them have none behind them. */
 function findDoubled(lines: readonly string[], from: number, limit: number, { oldCount, newCount }: HunkHeader) {
   const kept: string[] = [];
-  /** Indexes of the lines without an empty one behind them. */
   const unended: number[] = [];
-  let old = oldCount ?? -1;
-  let added = newCount ?? -1;
-  let end = from;
+  let [old, added, end] = [oldCount ?? -1, newCount ?? -1, from];
   while (old > 0 || added > 0) {
     const line = end < limit ? lines[end]! : "";
     if (!isMarked(line)) return null;

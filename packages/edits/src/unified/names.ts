@@ -7,29 +7,23 @@ export interface NameLine {
 /** A time as tools write it behind a name. */
 const TIME = / \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(?: ?[-+]\d\d:?\d\d|Z)?$/;
 
-/** Where an unquoted name ends: at its first tab, and for lenient reading before a time, since some programs write no tab. */
-function endOfName(text: string, asGit: boolean): number {
-  const tab = text.indexOf("\t");
-  const end = tab < 0 && !asGit ? text.search(TIME) : tab;
-  return tab < 0 && end === 0 ? -1 : end;
-}
-
 /**
- * Reads the text behind `--- ` or `+++ `: a name, quoted or not, and perhaps a tab and a stamp, which is any text. GNU diff
- * writes the epoch as the stamp of a file that is not there.
+ * Reads the text behind `--- ` or `+++ `: a name, quoted or not, and perhaps a tab and a stamp, which is any text. Some
+ * programs write a time without a tab. GNU diff writes the epoch as the stamp of a file that is not there.
  */
 export function parseNameLine(text: string, asGit = false): NameLine {
   const quoted = unquoteName(text);
   if (quoted === null && text[0] === '"') return { name: undefined };
-  const tab = quoted === null ? endOfName(text, asGit) : text.indexOf("\t", quoted.length);
-  const end = tab < 0 ? text.length : tab;
+  const tab = text.indexOf("\t", quoted?.length);
+  const time = tab < 0 && quoted === null && !asGit ? text.search(TIME) : -1;
+  const end = tab >= 0 ? tab : time > 0 ? time : text.length;
   const name = quoted?.name ?? text.slice(0, end);
   const stamp = text.slice(end + 1) || undefined;
   return { name: name === "/dev/null" || (stamp !== undefined && isEpoch(stamp)) ? null : name, stamp };
 }
 
 /**
- * Reads what stands behind `diff --git `. Unquoted names may contain blanks: then only the split that gives the same name
+ * Reads the text behind `diff --git `. Unquoted names may contain blanks: then only the split that gives the same name
  * on both sides is certain, and null says that there is none (a rename, which has its names below).
  */
 export function parseGitNames(text: string): { before: string; after: string } | null {
@@ -58,15 +52,15 @@ function isEpoch(stamp: string): boolean {
   if (stamp.length > 80 || !/19(?:70|69)/.test(stamp)) return false;
   const [, date, time, hours = "+00", minutes = "00"] =
     /^(\S{10})[T ](\d\d:\d\d:\d\d)(?:\.0+)?(?: ?([-+]\d\d):?(\d\d)|Z| UTC| GMT)?$/.exec(stamp) ?? [];
-  const said = date === undefined && !/[-+]\d{4}$/.test(stamp) ? `${stamp} +0000` : stamp;
-  return Date.parse(date === undefined ? said : `${date}T${time}${hours}:${minutes}`) === 0;
+  if (date !== undefined) return Date.parse(`${date}T${time}${hours}:${minutes}`) === 0;
+  return Date.parse(/[-+]\d{4}$/.test(stamp) ? stamp : `${stamp} +0000`) === 0;
 }
 
 export function dropFolder(name: string): string {
   return name.slice(name.indexOf("/") + 1);
 }
 
-/** The name without so many leading folders, several slashes in it as one; empty where it does not have so many, unless `few` is allowed. */
+/** Drops so many leading folders, several slashes counting as one; empty where the name has fewer, unless `few` is allowed. */
 export function dropFolders(name: string, count: number, few = false): string {
   let rest = name;
   for (let i = 0; i < count; i++) {
@@ -75,6 +69,9 @@ export function dropFolders(name: string, count: number, few = false): string {
   }
   return rest.replace(/\/{2,}/g, "/");
 }
+
+/** The letters of C's escapes, from character 7 on. */
+const LETTERS = "abtnvfr";
 
 /**
  * Names as git writes them: in double quotes with C escapes where a byte is outside printable ASCII or is `"` or `\`.
@@ -85,10 +82,9 @@ export function quoteName(name: string): string {
   let quoted = "";
   for (const byte of new TextEncoder().encode(name)) {
     const character = String.fromCharCode(byte);
-    const letter = LETTERS[byte - 7];
+    const letter = LETTERS[byte - 7] ?? (character === '"' || character === "\\" ? character : undefined);
     if (letter !== undefined) quoted += `\\${letter}`;
-    else if (byte < 32 || byte > 126) quoted += `\\${byte.toString(8).padStart(3, "0")}`;
-    else quoted += character === '"' || character === "\\" ? `\\${character}` : character;
+    else quoted += byte < 32 || byte > 126 ? `\\${byte.toString(8).padStart(3, "0")}` : character;
   }
   return `"${quoted}"`;
 }
@@ -98,23 +94,16 @@ export function quoteName(name: string): string {
  * an escape that C does not have, or with bytes that are no UTF-8: a string cannot hold them, and a file of another name is not meant.
  */
 export function unquoteName(text: string): { name: string; length: number } | null {
-  if (text[0] !== '"') return null;
   const match = /^"((?:[^"\\]|\\(?:[0-3][0-7]{2}|[abtnvfr"\\]))*)"/.exec(text);
   if (match === null) return null;
   try {
-    const bytes = match[1]!.replace(/\\([0-7]{3})|\\(.)|[^\\]+/gs, (piece, digits, letter) =>
-      digits === undefined ? encodeURIComponent(UNESCAPED[letter] ?? letter ?? piece) : percent(digits),
-    );
+    const bytes = match[1]!.replace(/\\([0-7]{3})|\\(.)|[^\\]+/gs, (piece, digits, letter) => {
+      if (digits !== undefined) return `%${Number.parseInt(digits, 8).toString(16).padStart(2, "0")}`;
+      const code = letter === undefined ? -1 : LETTERS.indexOf(letter);
+      return encodeURIComponent(code < 0 ? (letter ?? piece) : String.fromCharCode(code + 7));
+    });
     return { name: decodeURIComponent(bytes), length: match[0].length };
   } catch {
     return null;
   }
-}
-
-/** What C writes for the control characters from 7 on. */
-const LETTERS = "abtnvfr";
-const UNESCAPED: Record<string, string> = { a: "\x07", b: "\b", t: "\t", n: "\n", v: "\v", f: "\f", r: "\r" };
-
-function percent(digits: string): string {
-  return `%${Number.parseInt(digits, 8).toString(16).padStart(2, "0")}`;
 }

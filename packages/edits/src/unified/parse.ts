@@ -59,13 +59,6 @@ export function parsePlain(text: string, strictly: boolean, strip?: number): Rea
   return { ok: true, patch: { files: read.files }, repairs: read.repairs };
 }
 
-/** Of the text between files, as strict reading has it. */
-interface Tail {
-  /** How sure the end of the patch is that was read last: a changed line behind it may be prose, or a line of a hunk. */
-  end: "none" | "sure" | "unsure";
-  isProse: boolean;
-}
-
 /**
  * Reads a text that is a unified diff as git reads it: counts have to fit. `strictly` reads what `git apply` does, text around
  * files included. Otherwise the text has nothing but the diff, names are read as in a model's answer, and what git reads
@@ -82,10 +75,8 @@ function readPlain(text: string, strictly: boolean, strip: number | undefined, r
     const { at } = diff;
     const line = lines[at]!;
     const isHunk = line.startsWith("@@") && line[2] !== "@";
-    if (isHunk) {
-      if (diff.open === null) refuse(at, "no-file-header", quote(line));
-      readHunk(diff, diff.open!);
-    } else if (line.startsWith("diff --git ") || startsFile(lines, at)) readHeader(diff);
+    if (isHunk) readHunk(diff, diff.open ?? refuse(at, "no-file-header", quote(line)));
+    else if (line.startsWith("diff --git ") || startsFile(lines, at)) readHeader(diff);
     else {
       refuseForeign(line, at, diff.open?.file.after);
       take(diff);
@@ -101,6 +92,12 @@ function readPlain(text: string, strictly: boolean, strip: number | undefined, r
   if (diff.files.length === 0) refuse(0, "no-hunk");
   if (!strictly && hasDots(text)) refuseDotsIn(diff.files, lines);
   return diff.files;
+}
+
+/** How sure the end of the patch is that was read last: a changed line behind it may be prose, or a line of a hunk. */
+interface Tail {
+  end: "none" | "sure" | "unsure";
+  isProse: boolean;
 }
 
 /** Passes over a line of text, unless it may be one of the hunk before. */
