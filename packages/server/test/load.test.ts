@@ -3,15 +3,15 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { attack, call, crowd } from "./load/attack.js";
-import { CONTRACTS, tableOf } from "./load/contracts.js";
+import { CONTRACTS, type Row, tableOf } from "./load/contracts.js";
 import type { Rest } from "./load/server.js";
 
 // One principal calls everything that a contract has, in every way, at a server with a heap of 512 MB.
 
 const long = process.env.PARLANCE_LONG !== undefined;
 const names = long ? [...CONTRACTS.keys()] : ["emacs-agent"];
-/** Calls of a row. */
-const CALLS = long ? 1500 : 30;
+/** Calls of a row: more than are let in at a time. Large ones are read to their end, and each is some megabytes. */
+const callsOf = ({ way }: Row) => (!long ? 30 : way === "large" ? 150 : 1500);
 const CONNECTIONS = long ? 10_000 : 300;
 /** Bytes of heap that all calls of a test together may leave. */
 const LEFT = 4_000_000;
@@ -70,7 +70,7 @@ describe.each(names)("one principal at %s", async (name) => {
     "cannot take the server down: $kind $name, $way",
     async (row) => {
       const { port, child, rest } = served;
-      const { statuses, sent, end } = attack(port, contract, row, CALLS);
+      const { statuses, sent, end } = attack(port, contract, row, callsOf(row));
       const probes: string[] = [];
       const probe = async () => void probes.push(await call(port, contract, own));
       try {
