@@ -1,4 +1,6 @@
 import { contractValue } from "@parlance/language/value";
+import { coven } from "@parlance/protocols/coven";
+import type { AnyContract } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { Conversations } from "../src/conversation.js";
 import type { Entry } from "../src/recording.js";
@@ -33,6 +35,10 @@ const docks = (c: number, ship: string, berth: string) => [
 ];
 
 async function verified(...lines: Entry[]) {
+  return verifiedBy(contract, ...lines);
+}
+
+async function verifiedBy(contract: AnyContract, ...lines: Entry[]) {
   const found: string[] = [];
   const notes: Note[] = [];
   const verifier = new Verifier(
@@ -81,6 +87,37 @@ test("an operation answers what a stream of the same session has asked, and no o
   expect((await verified(...open, ...docks(2, "elena", "b1"))).asks).toHaveLength(2);
   expect((await verified(...open, ...docks(2, "daphne", "b3"))).asks).toHaveLength(2);
 });
+
+test.each([
+  [200, "t1", ["t2"]],
+  [404, "t1", ["t1", "t2"]],
+  [200, "t3", ["t1", "t2"]],
+])(
+  "without sessions, an operation answered with %i settles the ask of any stream that has its key %s",
+  async (status, tool_id, open) => {
+    const post = (c: number, target: string, body: object) => [
+      line(c, "client", { kind: "request", method: "POST", target, headers: [["Content-Type", "application/json"]] }),
+      line(c, "client", { kind: "body", text: JSON.stringify(body) }),
+    ];
+    const stream = (c: number, id: string) => [
+      ...post(c, "/api/agents/a/send", { message: "hi" }),
+      line(c, "server", { kind: "response", status: 200, headers: [["Content-Type", "text/event-stream"]] }),
+      line(c, "server", { kind: "event", event: "tool_approval", text: JSON.stringify({ ...tool, id }) }),
+    ];
+    const tool = { name: "write_file", input_json: "{}", request_id: "r" };
+    const decision = [
+      ...post(3, "/api/tools/approve", { agent_id: "a", tool_id, approved: true }),
+      line(3, "server", { kind: "response", status, headers: [] }),
+    ];
+    const { asks } = await verifiedBy(
+      coven as unknown as AnyContract,
+      ...stream(1, "t1"),
+      ...stream(2, "t2"),
+      ...decision,
+    );
+    expect(asks.map((ask) => JSON.parse(ask.slice("server ".length)).id)).toEqual(open);
+  },
+);
 
 test("a connection takes its own requests with it, and those of a session stay", async () => {
   const end = (c: number) => line(c, "server", { kind: "error", text: "lost" });

@@ -40,11 +40,12 @@ export class SessionAsks {
     if (list.length > MAX_ASKS) asks[from].withdraw(list[0]!);
   }
 
-  /** An operation may answer an ask on a stream or channel. */
-  operation(open: Open, { name, input }: Asked): void {
+  /** An operation may answer an ask on a stream or channel. Without a session only the key tells on which one. */
+  operation(open: Open, { name, input, session }: Asked): void {
     const { exchanges = [] } = this.#contract;
-    if (exchanges.some(({ answers }) => answers.some(({ operation }) => operation === name)))
-      this.#of(open).server.answer({ ...input, type: name });
+    if (!exchanges.some(({ answers }) => answers.some(({ operation }) => operation === name))) return;
+    const places = session === undefined ? this.#asks.values() : [this.#of(open)];
+    for (const { server } of places) if (server.answer({ ...input, type: name })) return;
   }
 
   /** The open asks of all sessions, oldest first in each. */
