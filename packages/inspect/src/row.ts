@@ -21,6 +21,7 @@ export interface Row {
   readonly text: string;
   /** Characters of the whole text. */
   readonly size: number;
+  /** The status of an answer; also on the body of a refusal. */
   readonly status?: number;
   /** The request opens a WebSocket. */
   readonly socket?: true;

@@ -122,9 +122,9 @@ test.each([
   [{ type: "WORD" }, [3]],
   [{ text: "hel" }, [2]],
   [{ connection: 2 }, [4]],
-  [{ flawed: true }, [4, 5]],
-  [{ beats: false }, [2, 3, 4, 5]],
-  [{}, [1, 2, 3, 4, 5]],
+  [{ flawed: true }, [4, 5, 7, 8]],
+  [{ beats: false }, [2, 3, 4, 5, 6, 7, 8]],
+  [{}, [1, 2, 3, 4, 5, 6, 7, 8]],
 ])("the filter %j lets pass the rows %j", (filter, passing) => {
   const rows = [
     row(1, 0, "ping"),
@@ -132,6 +132,9 @@ test.each([
     row(3, 0, "event", { type: "word" }),
     row(4, 0, "frame", { c: 2, unknown: true }),
     row(5, 0, "event", { flaws: [] }),
+    row(6, 0, "response", { status: 399 }),
+    row(7, 0, "response", { status: 400 }),
+    row(8, 0, "body", { status: 503 }),
   ];
   const fits = matcher({ ...everything, ...filter });
   expect(rows.filter(fits).map(({ n }) => n)).toEqual(passing);

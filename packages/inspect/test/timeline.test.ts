@@ -44,6 +44,14 @@ const entries: readonly Entry[] = [
   { ...server, c: 3, kind: "error", text: "lost" },
 ];
 
+const refusal: readonly Entry[] = [
+  { ...client, kind: "request", method: "POST", target: "/say/otter", headers: json },
+  { ...client, kind: "body", text: '{"text":"hello"}' },
+  { ...server, kind: "response", status: 404, headers: json },
+  { ...server, kind: "body", text: '{"problem":"no such ship"}' },
+  { ...server, kind: "end" },
+];
+
 function logOf(limits?: LogLimits, all = entries): Log {
   const log = new Log("one", "One", talk, limits);
   log.begin(header);
@@ -56,6 +64,10 @@ const rowsOf = (log: Log) =>
 test("a row has of its entry what the page shows", async () => {
   const rows = rowsOf(logOf()).map((row) => `${JSON.stringify(row)}\n`);
   await expect(rows.join("")).toMatchFileSnapshot("./listed/rows.txt");
+});
+
+test("a refusal's status is on its answer and the body of it", () => {
+  expect(rowsOf(logOf({}, refusal)).map(({ status }) => status)).toEqual([undefined, undefined, 404, 404, undefined]);
 });
 
 test("a log numbers its entries, and drops the oldest beyond its limits", () => {

@@ -49,7 +49,7 @@ export class Log {
   readonly #asks = new Map<AnyMessage, number>();
   /** Messages and operations that ask or answer. */
   readonly #exchanged: ReadonlySet<string>;
-  readonly #calls = new Map<number, { call?: string; session?: string }>();
+  readonly #calls = new Map<number, { call?: string; session?: string; refused?: number }>();
   readonly #wakes = new Set<() => void>();
   #last = 0;
   #size = 0;
@@ -181,7 +181,12 @@ export class Log {
     const known = this.#calls.get(entry.c) ?? {};
     const call = note?.call ?? known.call ?? this.#callOf(entry);
     const session = note?.session ?? known.session;
-    if (call !== undefined) this.#calls.set(entry.c, { call, ...(session !== undefined && { session }) });
+    const refused = entry.kind === "response" && entry.status >= 400 ? entry.status : known.refused;
+    this.#calls.set(entry.c, {
+      ...(call !== undefined && { call }),
+      ...(session !== undefined && { session }),
+      ...(refused !== undefined && { refused }),
+    });
     const isMessage = entry.kind === "event" || entry.kind === "frame";
     return {
       n,
@@ -196,6 +201,7 @@ export class Log {
       text: text.slice(0, MAX_ROW_TEXT),
       size: text.length,
       ...(entry.kind === "response" && { status: entry.status }),
+      ...(entry.kind === "body" && entry.from === "server" && refused !== undefined && { status: refused }),
       ...(entry.kind === "request" && entry.socket && { socket: true }),
       ...(entry.kind === "request" && headerOf(entry.headers, "last-event-id") !== undefined && { resumes: true }),
       ...(this.#flaws.length > 0 && { flaws: this.#flaws }),

@@ -1,4 +1,5 @@
 import { type Call, milliseconds } from "./calls.js";
+import { isRefusal } from "./filter.js";
 import { visibleLine } from "./inert.js";
 import type { LogView } from "./store.js";
 import { Virtual } from "./virtual.js";
@@ -45,7 +46,7 @@ function Line({ call }: { readonly call: Call }) {
         <span class="name">{visibleLine(name)}</span>
         {resumes && <span class="mark">resumes</span>}
         {flaws > 0 && <span class="mark flaw">{flaws} wrong</span>}
-        <span class={`state ${state}`}>
+        <span class={`state ${isRefusal(call) ? "refusal" : state}`}>
           {status ?? (socket ? "socket" : "")} {state}
         </span>
       </div>

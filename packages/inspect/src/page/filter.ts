@@ -5,12 +5,21 @@ export interface Filter {
   readonly type: string;
   readonly text: string;
   readonly connection: number | undefined;
-  /** Only rows with a flaw, or that the contract does not know. */
+  /** Only rows with a flaw, refusals, losses, and what the contract does not know. */
   readonly flawed: boolean;
   readonly beats: boolean;
 }
 
 export const everything: Filter = { type: "", text: "", connection: undefined, flawed: false, beats: true };
+
+/** Whether a row is a refusal: an answer with 4xx or 5xx, or its body. */
+export function isRefusal({ status = 0 }: Pick<Row, "status">): boolean {
+  return status >= 400;
+}
+
+function isWrong(row: Row): boolean {
+  return row.flaws !== undefined || row.unknown === true || row.kind === "error" || isRefusal(row);
+}
 
 export function isBeat({ kind }: Row): boolean {
   return kind === "ping" || kind === "pong" || kind === "comment";
@@ -25,7 +34,7 @@ export function matcher(
   const words = text.toLowerCase();
   return (row) =>
     (connection === undefined || row.c === connection) &&
-    (!flawed || row.flaws !== undefined || row.unknown === true || row.kind === "error") &&
+    (!flawed || isWrong(row)) &&
     (beats || !isBeat(row)) &&
     (kind === "" || `${row.type ?? ""} ${row.kind} ${row.call ?? ""}`.toLowerCase().includes(kind)) &&
     (words === "" || row.text.toLowerCase().includes(words) || found.has(row.n));

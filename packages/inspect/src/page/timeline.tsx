@@ -1,6 +1,6 @@
 import type { Row } from "../row.js";
 import { milliseconds } from "./calls.js";
-import { isBeat } from "./filter.js";
+import { isBeat, isRefusal } from "./filter.js";
 import { visibleLine } from "./inert.js";
 import type { LogView } from "./store.js";
 import { Virtual } from "./virtual.js";
@@ -45,9 +45,8 @@ function positionOf(rows: readonly Row[], n: number): number {
 
 function Line({ row, gap }: { readonly row: Row; readonly gap: number | undefined }) {
   const broken = row.flaws !== undefined;
-  const kind = row.kind === "fault" ? "fault" : row.kind === "error" ? "cut" : isBeat(row) ? "beat" : "plain";
   return (
-    <div class={`line ${kind}${broken ? " broken" : ""}`}>
+    <div class={`line ${kindOf(row)}${broken ? " broken" : ""}`}>
       <span class="time">{(row.t / 1000).toFixed(3)}</span>
       <span class={`lane lane${row.c % 8}`}>{row.c}</span>
       <span
@@ -69,6 +68,13 @@ function Line({ row, gap }: { readonly row: Row; readonly gap: number | undefine
       </span>
     </div>
   );
+}
+
+function kindOf(row: Row): "fault" | "cut" | "refusal" | "beat" | "plain" {
+  if (row.kind === "fault") return "fault";
+  if (row.kind === "error") return "cut";
+  if (isRefusal(row)) return "refusal";
+  return isBeat(row) ? "beat" : "plain";
 }
 
 function wordOf({ kind, call }: Row): string {
