@@ -1,19 +1,33 @@
 import type { Conversations, Entry } from "@parlance/conformance";
 import { isObject, Violation } from "@parlance/wire";
+import { readInnerJson } from "../inner-json.js";
 
 /** A text that may hold edits, and the file that it is about where its message names one. */
 export interface EditText {
   readonly text: string;
   readonly path?: string;
+  /** The text is the JSON of an edit tool's input. */
+  readonly isCall?: true;
 }
 
 /** Names of properties that hold the path of the file beside them. */
 const PATH = /^(\w+_)?(file_?)?path$|^file(_?name)?$/i;
 
 /** Marks of a text that may hold edits; whether it does, the parser says. */
-const EDITS = /^@@ |^<{5,9} |^\*\*\* Begin Patch|```edit|^--- |"old_str"/m;
+const EDITS = /^@@ |^<{5,9} |^\*\*\* Begin Patch|```edit|^--- |"old_?(?:str|string|text)"/m;
 
 export const mayHoldEdits = (text: string) => EDITS.test(text);
+
+/** Whether a message may hold edits: its texts are escaped, those of JSON in its strings several times. */
+export const mayEscapeEdits = (json: string) =>
+  mayHoldEdits(json.replace(/\\+n/g, "\n").replace(/\\+"/g, '"').replace(/:"/g, ':"\n'));
+
+/** The input of a tool that replaces one text by another. */
+function isCall(value: Readonly<Record<string, unknown>>): boolean {
+  const isText = (name: RegExp) =>
+    Object.entries(value).some(([key, one]) => name.test(key) && typeof one === "string");
+  return isText(/^old_?(str|string|text)$/i) && isText(/^new_?(str|string|text)$/i);
+}
 
 /** The texts of one message that may hold edits. */
 function textsIn(value: unknown, path?: string, depth = 0): EditText[] {
@@ -23,9 +37,14 @@ function textsIn(value: unknown, path?: string, depth = 0): EditText[] {
   const entries = Object.entries(value);
   const named = entries.find(([key, one]) => PATH.test(key) && typeof one === "string")?.[1] as string | undefined;
   const own = named ?? path;
-  return entries.flatMap(([, one]) =>
-    typeof one === "string" ? [{ text: one, ...(own !== undefined && { path: own }) }] : textsIn(one, own, depth + 1),
-  );
+  const beside = own !== undefined && { path: own };
+  if (isCall(value)) return [{ text: JSON.stringify(value), ...beside, isCall: true }];
+  return entries.flatMap(([, one]) => {
+    if (typeof one !== "string") return textsIn(one, own, depth + 1);
+    const inner = readInnerJson(one);
+    if (!inner) return [{ text: one, ...beside }];
+    return inner.isCut ? [] : textsIn(inner.value, own, depth + 1);
+  });
 }
 
 export function textsOfEntry(entry: Entry): EditText[] {

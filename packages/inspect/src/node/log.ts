@@ -13,7 +13,7 @@ import {
 } from "@parlance/conformance";
 import type { AnyMessage } from "@parlance/wire";
 import { MAX_ROW_TEXT, type Row, type RowFlaw } from "../row.js";
-import { mayHoldEdits } from "./edit-texts.js";
+import { mayEscapeEdits } from "./edit-texts.js";
 
 /** The most that a log holds; the oldest entries are dropped first. */
 export interface LogLimits {
@@ -205,7 +205,7 @@ export class Log {
       ...(entry.kind === "request" && entry.socket && { socket: true }),
       ...(entry.kind === "request" && headerOf(entry.headers, "last-event-id") !== undefined && { resumes: true }),
       ...(this.#flaws.length > 0 && { flaws: this.#flaws }),
-      ...(mayHoldEdits(text.slice(0, LOOKED_AT).replaceAll("\\n", "\n").replaceAll(':"', ':"\n')) && { edits: true }),
+      ...(mayEscapeEdits(text.slice(0, LOOKED_AT)) && { edits: true }),
       ...this.#asking(n, note),
     };
   }

@@ -1,4 +1,4 @@
-import { type FilePatch, type Hunk, type Patch, parseEdits, selectHunks } from "@parlance/edits";
+import { type FilePatch, type Hunk, type Patch, parseEdits, parseStrReplace, selectHunks } from "@parlance/edits";
 import { applyPlan, type Plan, planEdits, undo, type Written } from "@parlance/edits/node";
 import type { Change, ReviewAnswer, ReviewFile, ReviewView } from "../review.js";
 import type { EditText } from "./edit-texts.js";
@@ -25,8 +25,9 @@ export class Review {
     this.id = id;
     this.#root = root;
     this.#texts = JSON.stringify(texts);
-    for (const { text, path } of texts) {
-      const reading = parseEdits(text, path === undefined ? {} : { path });
+    for (const { text, path, isCall } of texts) {
+      const parse = isCall ? parseStrReplace : parseEdits;
+      const reading = parse(text, path === undefined ? {} : { path });
       if (!reading.ok) this.#problems.push(...reading.errors.map(({ line, message }) => `line ${line}: ${message}`));
       else if (reading.patch.files.length > 0) this.#patches.push(reading.patch);
     }

@@ -1,7 +1,12 @@
+import type { ComponentChildren } from "preact";
+import { readInnerJson } from "../inner-json.js";
 import { visible } from "./inert.js";
 
 /** Children that are shown at once; the rest comes with a button of the browser's own, `details`. */
 const MAX_CHILDREN = 200;
+
+/** Levels below which JSON in a string is shown as text. */
+const MAX_DEPTH = 64;
 
 interface TreeProps {
   readonly value: unknown;
@@ -16,6 +21,13 @@ interface TreeProps {
 export function Tree({ value, wrong, name, at = "", depth = 0 }: TreeProps) {
   const isWrong = wrong.includes(at);
   const label = name === undefined ? null : <span class="key">{visible(name)}: </span>;
+  const inner = typeof value === "string" && depth < MAX_DEPTH ? readInnerJson(value) : undefined;
+  if (inner)
+    return (
+      <Branch value={inner.value} wrong={[]} at={at} depth={depth} isWrong={isWrong} label={label}>
+        <span class="mark">{inner.isCut ? "JSON in a string, incomplete" : "JSON in a string"}</span>
+      </Branch>
+    );
   if (typeof value !== "object" || value === null)
     return (
       <div class={isWrong ? "leaf wrong" : "leaf"}>
@@ -24,6 +36,17 @@ export function Tree({ value, wrong, name, at = "", depth = 0 }: TreeProps) {
         {isWrong && <span class="mark flaw">here</span>}
       </div>
     );
+  return <Branch value={value} wrong={wrong} at={at} depth={depth} isWrong={isWrong} label={label} />;
+}
+
+interface BranchProps extends Required<Pick<TreeProps, "wrong" | "at" | "depth">> {
+  readonly value: object;
+  readonly isWrong: boolean;
+  readonly label: ComponentChildren;
+  readonly children?: ComponentChildren;
+}
+
+function Branch({ value, wrong, at, depth, isWrong, label, children }: BranchProps) {
   const entries = Object.entries(value);
   const bracket = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
   const first = entries.slice(0, MAX_CHILDREN);
@@ -31,7 +54,7 @@ export function Tree({ value, wrong, name, at = "", depth = 0 }: TreeProps) {
     <details open={depth < 3 || wrong.some((one) => one.startsWith(at))} class={isWrong ? "wrong" : undefined}>
       <summary>
         {label}
-        <span class="value">{bracket}</span>
+        <span class="value">{bracket}</span> {children}
         {isWrong && <span class="mark flaw">here</span>}
       </summary>
       <div class="inner">
