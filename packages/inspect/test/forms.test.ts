@@ -7,8 +7,8 @@ import { addRow, type Call } from "../src/page/calls.js";
 import { changed, corrupted, places, without } from "../src/page/corrupt.js";
 import { everything, matcher } from "../src/page/filter.js";
 import { visible, visibleLine } from "../src/page/inert.js";
-import { initial, sentenceAt } from "../src/page/schema.js";
 import type { Row } from "../src/row.js";
+import { initial, sentenceAt } from "../src/schema.js";
 import type { PageContract } from "../src/state.js";
 
 const names = ["agentsmithy", "agentsmithy-1.13", "based", "coven", "emacs-agent", "fold-gateway", "loco", "loco-app"];

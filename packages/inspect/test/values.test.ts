@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { answersOf } from "../src/page/answers.js";
 import { addRow, type Call, milliseconds } from "../src/page/calls.js";
 import { changed, corrupted, places, without } from "../src/page/corrupt.js";
-import { branchesOf, branchOf, choicesOf, initial, nameOf, resolve, sentenceAt, typesOf } from "../src/page/schema.js";
 import type { Row } from "../src/row.js";
+import { branchesOf, branchOf, choicesOf, initial, nameOf, resolve, sentenceAt, typesOf } from "../src/schema.js";
 import type { PageContract } from "../src/state.js";
 
 // What a form begins with, by a schema, and what the page makes of values.

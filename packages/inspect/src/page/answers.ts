@@ -1,6 +1,6 @@
 import type { RowAsk } from "../row.js";
+import { choicesOf, initial, type Node, resolve } from "../schema.js";
 import type { PageContract } from "../state.js";
-import { choicesOf, initial, type Node, resolve } from "./schema.js";
 
 /** A button of a waiting ask: what it sends. */
 export interface Answer {

@@ -2,10 +2,10 @@ import type { Entry } from "@parlance/conformance";
 import { encode } from "@parlance/wire";
 import { useEffect, useState } from "preact/hooks";
 import type { Row } from "../row.js";
+import { sentenceAt } from "../schema.js";
 import type { PageContract } from "../state.js";
 import { get } from "./api.js";
 import { visible, visibleLine } from "./inert.js";
-import { sentenceAt } from "./schema.js";
 import { Tree } from "./tree.js";
 
 /** Characters of raw bytes that are shown. */

@@ -1,6 +1,6 @@
 import type { SchemaObject } from "@parlance/contract";
 import { useId } from "preact/hooks";
-import { baseOf, branchesOf, branchOf, choicesOf, initial, type Node, nameOf, resolve, typesOf } from "./schema.js";
+import { baseOf, branchesOf, branchOf, choicesOf, initial, type Node, nameOf, resolve, typesOf } from "../schema.js";
 
 interface FieldProps {
   readonly schemas: Readonly<Record<string, SchemaObject>>;

@@ -1,10 +1,10 @@
 import { useEffect, useId, useState } from "preact/hooks";
+import { initial } from "../schema.js";
 import type { PageContract } from "../state.js";
 import { post } from "./api.js";
 import { corrupted, places, without } from "./corrupt.js";
 import { Field } from "./form.js";
 import { Parameter } from "./parameter.js";
-import { initial } from "./schema.js";
 import type { LogView } from "./store.js";
 
 /** What the form begins with: a call, or a message on a channel. */
