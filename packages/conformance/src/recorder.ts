@@ -112,6 +112,12 @@ export class Recorder {
     this.#timer = undefined;
   }
 
+  /** A text that is shown beside the recording, without secrets: those seen so far, and those of the headers that it answers. */
+  clean(text: string, headers: HeaderList = []): string {
+    this.#redactor?.headers(headers);
+    return this.#redactor?.text(text) ?? text;
+  }
+
   #now(): number {
     return Math.round((performance.now() - this.#began) * 10) / 10;
   }

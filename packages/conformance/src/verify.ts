@@ -24,6 +24,8 @@ export interface Note {
   readonly call: string;
   /** The value that names the session, where the contract has one. */
   readonly session?: string | undefined;
+  /** What the call was made with. */
+  readonly input: Readonly<Record<string, unknown>>;
   /** The message's name; of a broken one too, where it is known. Absent for the call itself. */
   readonly type?: string | undefined;
   /** The message in memory. */
@@ -311,8 +313,9 @@ export class Verifier {
   }
 
   #note({ asked, c }: Open, type?: string, more: Pick<Note, "message" | "unknown"> = {}): void {
-    if (asked)
-      this.#noted?.({ line: this.#line, connection: c, call: asked.name, session: asked.session, type, ...more });
+    if (!asked) return;
+    const { name, input, session } = asked;
+    this.#noted?.({ line: this.#line, connection: c, call: name, input, session, type, ...more });
   }
 }
 

@@ -146,7 +146,7 @@ test("calls and messages are noted with their line, session and name, unknown an
   );
   expect(totals).toEqual({ connections: 1, messages: 4, unknown: 2 });
   expect(found).toEqual(["schema: server: pier: `far` is missing in the message spotted (from the server)"]);
-  const call = { connection: 1, call: "watch", session: "daphne" };
+  const call = { connection: 1, call: "watch", session: "daphne", input: { ship: "daphne" } };
   expect(notes).toEqual([
     { ...call, line: 3, type: undefined },
     { ...call, line: 4, type: "mayDock", message: { type: "mayDock", id: "b1" } },

@@ -14,7 +14,7 @@ import { onWebSocket } from "@parlance/server/node";
 import { Disconnected } from "@parlance/wire";
 import { Scope, within } from "@parlance/wire/scope";
 import type { Recorder } from "../recorder.js";
-import { isEventStream } from "../recording.js";
+import { type HeaderList, isEventStream } from "../recording.js";
 import { Afterwards, type Seen } from "./afterwards.js";
 import { cutChunks, cutEvents, cutFrames } from "./cutter.js";
 import { forward, type Guided } from "./forward.js";
@@ -43,6 +43,9 @@ export interface Connected {
   /** Its number in the recording. */
   readonly id: number;
   readonly socket: boolean;
+  /** The request's path and query, and its headers, with their secrets. */
+  readonly target: string;
+  readonly headers: HeaderList;
   readonly lanes: { readonly [from in Side]: Lane };
   /** Drops both sides without a close. */
   cut(): void;
@@ -106,10 +109,10 @@ type Lanes = Connected["lanes"];
 type Running = ProxyOptions & { readonly afterwards: Afterwards; readonly url: URL };
 
 /** The lanes of a connection, where a tool asked for them. */
-function lanesOf({ onConnection }: ProxyOptions, { id }: Seen, socket: boolean, cut: () => void): Lanes | undefined {
+function lanesOf({ onConnection }: ProxyOptions, made: Omit<Connected, "lanes">): Lanes | undefined {
   if (!onConnection) return undefined;
   const lanes: Lanes = { client: new Lane(), server: new Lane() };
-  onConnection({ id, socket, lanes, cut });
+  onConnection({ ...made, lanes });
   return lanes;
 }
 
@@ -118,7 +121,8 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
   const call = root.child();
   // The connection is made while the request is recorded.
   const upstream = send(options, incoming, {});
-  seen.request(incoming.method!, incoming.url!, pairs(incoming.rawHeaders));
+  const request = { target: incoming.url!, headers: pairs(incoming.rawHeaders) };
+  seen.request(incoming.method!, request.target, request.headers);
   let over = false;
   const lose: Lose = (from, text) => {
     if (over) return;
@@ -126,10 +130,11 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
     seen.error(from, text);
     call.close();
   };
-  const lanes = lanesOf(options, seen, false, () => {
+  const cut = () => {
     lose("server", "the proxy has cut the connection");
     outgoing.destroy();
-  });
+  };
+  const lanes = lanesOf(options, { id: seen.id, socket: false, ...request, cut });
   // The time limit is for the connection only; the client limits the wait for an answer.
   connecting(upstream, call, options.connectWithin, () => fail(new Error("no connection within the limit")));
   call.add(() => upstream.destroy());
@@ -177,7 +182,8 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
 function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, options: Running, root: Scope): void {
   const seen = options.afterwards.connection();
   const call = root.child();
-  seen.request(incoming.method!, incoming.url!, pairs(incoming.rawHeaders), true);
+  const request = { target: incoming.url!, headers: pairs(incoming.rawHeaders) };
+  seen.request(incoming.method!, request.target, request.headers, true);
   let over = false;
   const lose: Lose = (from, text) => {
     if (over) return;
@@ -185,10 +191,11 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
     seen.error(from, text);
     call.close();
   };
-  const lanes = lanesOf(options, seen, true, () => {
+  const cut = () => {
     lose("server", "the proxy has cut the connection");
     socket.destroy();
-  });
+  };
+  const lanes = lanesOf(options, { id: seen.id, socket: true, ...request, cut });
   const finish = () => {
     over = true;
     call.timeout(options.closeWithin ?? 1000, () => call.close());
