@@ -67,16 +67,27 @@ export function choicesOf(schema: SchemaObject): readonly unknown[] | undefined 
   return Array.isArray(schema.enum) ? schema.enum : undefined;
 }
 
+/** Makes the value that a form begins with. */
+export type Begin = (schemas: Schemas, node: Node, base?: SchemaObject, depth?: number) => unknown;
+
 /** A value to begin with: the default, an example, or the least that the schema asks for. */
-export function initial(schemas: Schemas, node: Node, base?: SchemaObject, depth = 0): unknown {
+export const initial: Begin = (schemas, node, base, depth = 0) => {
+  const { default: own, examples } = resolve(schemas, node, base);
+  if (own !== undefined) return own;
+  if (Array.isArray(examples) && examples.length > 0) return examples[0];
+  return least(initial, schemas, node, base, depth);
+};
+
+/** The least that the schema asks for, where a person fills in the rest: an example is of another conversation. */
+export const blank: Begin = (schemas, node, base, depth = 0) => least(blank, schemas, node, base, depth);
+
+function least(begin: Begin, schemas: Schemas, node: Node, base: SchemaObject | undefined, depth: number): unknown {
   const schema = resolve(schemas, node, base);
   const file = baseOf(schemas, node, base);
-  if (schema.default !== undefined) return schema.default;
-  if (Array.isArray(schema.examples) && schema.examples.length > 0) return schema.examples[0];
   const [choice] = choicesOf(schema) ?? [];
   if (choice !== undefined) return choice;
   const [branch] = branchesOf(schema);
-  if (branch && depth < 8) return initial(schemas, branch, file, depth + 1);
+  if (branch && depth < 8) return begin(schemas, branch, file, depth + 1);
   const [type] = typesOf(schema);
   if (type === "object") {
     const { required = [], properties = {} } = schema as {
@@ -84,8 +95,9 @@ export function initial(schemas: Schemas, node: Node, base?: SchemaObject, depth
       readonly properties?: Readonly<Record<string, Node>>;
     };
     if (depth > 8) return {};
-    return Object.fromEntries(required.map((name) => [name, initial(schemas, properties[name], file, depth + 1)]));
+    return Object.fromEntries(required.map((name) => [name, begin(schemas, properties[name], file, depth + 1)]));
   }
+  if (begin === blank && (type === "integer" || type === "number")) return "";
   return { string: "", integer: 0, number: 0, boolean: false, array: [], null: null }[type ?? "null"] ?? null;
 }
 

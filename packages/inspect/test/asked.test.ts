@@ -225,7 +225,7 @@ describe("the page's interface", () => {
     const cases = await temporary();
     const { post, get, rows, origin, url, headers } = await inspected({ cases, headers: { "X-Own": "mine" } });
     const call = { name: "say", parameters: { ship: "otter", ticket: "7" }, body: '{"text":"hello"}' };
-    expect(await post("/api/call", call)).toEqual({});
+    expect(await post("/api/call", call)).toEqual({ outcome: { ok: true, text: "200: accepted" } });
     const [asked] = await rows(ended);
     expect(asked).toMatchObject({ n: 1, kind: "request", text: expect.stringMatching(/^POST \/say\/otter\?ticket=./) });
 

@@ -2,14 +2,12 @@ import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { checkOf } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
-import { answersOf } from "../src/page/answers.js";
 import { addRow, type Call } from "../src/page/calls.js";
 import { changed, corrupted, places, without } from "../src/page/corrupt.js";
 import { everything, matcher } from "../src/page/filter.js";
 import { visible, visibleLine } from "../src/page/inert.js";
 import type { Row } from "../src/row.js";
 import { initial, sentenceAt } from "../src/schema.js";
-import type { PageContract } from "../src/state.js";
 
 const names = ["agentsmithy", "agentsmithy-1.13", "based", "coven", "emacs-agent", "fold-gateway", "loco", "loco-app"];
 
@@ -44,26 +42,6 @@ describe.each(names)("the forms of %s", (name) => {
       }
     }
   });
-});
-
-test("an ask has a button for each operation that answers it, and for each message if it came on a channel that carries it", async () => {
-  const asks: Record<string, number> = {};
-  for (const name of names) {
-    const document = await load(`schemas/${name}`);
-    const contract = {
-      ...contractValue(document),
-      schemas: document.schemas,
-      summaries: {},
-    } as unknown as PageContract;
-    for (const { ask, by } of contract.exchanges ?? [])
-      for (const call of [...Object.keys(contract.operations), ...Object.keys(contract.channels), undefined])
-        for (const { operation, label } of answersOf(contract, { ask, by, key: "1" }, "s", call)) {
-          asks[name] = (asks[name] ?? 0) + 1;
-          if (operation === undefined) expect(contract.channels[call!]!.client).toContain(label.split(":")[0]);
-          else expect(contract.operations).toHaveProperty(operation);
-        }
-  }
-  expect(Object.keys(asks).length).toBeGreaterThan(1);
 });
 
 test("no control character of a peer is shown as itself", () => {

@@ -211,14 +211,16 @@ describe("what the page sends", () => {
     const { post, rows } = await inspected();
     const call = { name: "say", parameters: { ship: "otter" }, body: '{"text":42}' };
     expect(await post("/api/check", call)).toEqual({
-      broken: { message: expect.stringContaining("text"), at: ["/text"] },
+      broken: { message: expect.stringContaining("text"), at: ["/text"], missing: [] },
     });
     expect(await post("/api/call", call)).toEqual({ broken: expect.anything() });
     expect(await post("/api/edits", { log: "live", n: 1e9 })).toEqual({ error: "this entry is no longer held" });
-    expect(await post("/api/call", { ...call, force: true, times: 2 })).toEqual({});
+    expect(await post("/api/call", { ...call, force: true, times: 2 })).toEqual({
+      outcome: { ok: false, text: expect.stringMatching(/^400: .*`text` must be string/) },
+    });
     const seen = await rows((all) => all.filter(({ kind }) => kind === "end").length === 2);
     expect(seen.filter(({ kind, text }) => kind === "body" && text === '{"text":42}')).toHaveLength(2);
-    expect(seen.filter(({ status }) => status === 400)).toHaveLength(2);
+    expect(seen.filter(({ kind, status }) => kind === "response" && status === 400)).toHaveLength(2);
   });
 
   test("on a channel reaches the server between the client's own messages, and answers its ask", async () => {
@@ -229,7 +231,7 @@ describe("what the page sends", () => {
     expect(ask).toMatchObject({ type: "mayEnter", ask: { by: "server", ask: "mayEnter", key: 7 } });
     const answer = { connection: ask!.c, channel: "radio", text: '{"kind":"yes","of":7,"allowed":true}' };
     expect(await post("/api/frame", { ...answer, text: '{"kind":"yes"}' })).toEqual({ broken: expect.anything() });
-    expect(await post("/api/frame", answer)).toEqual({});
+    expect(await post("/api/frame", answer)).toEqual({ outcome: { ok: true, text: "Sent on connection 1." } });
     const seen = await rows((all) => all.some((row) => row.settles));
     expect(seen.find((row) => row.settles)).toMatchObject({ type: "yes", settles: [ask!.n] });
     await radio.send({ type: "hail", name: "again" });

@@ -1,17 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { type Browser, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, launch, opened, quit, shot, violations } from "./browser.js";
 import { builtPage, ended, type FedRow, inspected, temporary } from "./harbour.js";
-
-const executablePath = "/usr/bin/chromium";
-const hasBrowser = existsSync(executablePath);
-if (!hasBrowser) console.warn(`SKIPPED: the inspector's page was not driven, because there is no ${executablePath}.`);
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const isLong = process.env.PARLANCE_LONG !== undefined;
 
@@ -48,47 +41,8 @@ function recording(texts: Iterable<string>): string {
 const word = (text: string) => JSON.stringify({ kind: "word", text });
 
 describe.skipIf(!hasBrowser)("the page, driven in Chromium,", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu"];
-    browser = await chromium.launch({ executablePath, args });
-  }, 60_000);
-  afterAll(() => browser?.close());
-
-  /** Opens the page; whatever it logs as an error, or asks of another origin, fails the test. */
-  async function opened(url: string, options: { width?: number; colorScheme?: "light" | "dark" } = {}): Promise<Page> {
-    const { width = 1400, colorScheme = "light" } = options;
-    const page = await browser.newPage({ viewport: { width, height: 850 }, colorScheme });
-    const problems: string[] = [];
-    page.on("console", (one) => one.type() === "error" && problems.push(one.text()));
-    page.on("pageerror", (error) => problems.push(String(error)));
-    page.on("request", (one) => {
-      if (!one.url().startsWith(new URL(url).origin) && !/^(data|blob):/.test(one.url())) problems.push(one.url());
-    });
-    onTestFinished(async () => {
-      await page.close();
-      expect(problems).toEqual([]);
-    });
-    await page.goto(url);
-    await page.waitForSelector("header, .edits");
-    return page;
-  }
-
-  async function violations(page: Page): Promise<string[]> {
-    // Through the debugger, which the page's policy does not concern.
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() =>
-      (
-        globalThis as unknown as {
-          axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-        }
-      ).axe.run(),
-    );
-    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-  }
-
-  const shot = (page: Page, name: string) =>
-    process.env.SCREENSHOTS ? page.screenshot({ path: join(process.env.SCREENSHOTS, `${name}.png`) }) : undefined;
+  beforeAll(launch, 60_000);
+  afterAll(quit);
 
   /** Opens a recording as a user does who drops it on the page. */
   async function dropped(page: Page, text: string): Promise<void> {
@@ -129,6 +83,8 @@ describe.skipIf(!hasBrowser)("the page, driven in Chromium,", () => {
     await shot(page, "asks");
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "yes: allowed false" }).click();
+    await page.locator(".outcome", { hasText: "yes: allowed false → Sent on connection 1." }).waitFor();
+    await page.getByRole("button", { name: "Dismiss" }).click();
     await page.locator(".asks").waitFor({ state: "detached" });
     await page.locator("#rows .row", { hasText: "yes" }).waitFor();
     await expect.poll(() => got).toContainEqual({ type: "yes", of: 7, allowed: false });

@@ -1,11 +1,19 @@
 import type { SchemaObject } from "@parlance/contract";
 import { describe, expect, test } from "vitest";
-import { answersOf } from "../src/page/answers.js";
 import { addRow, type Call, milliseconds } from "../src/page/calls.js";
 import { changed, corrupted, places, without } from "../src/page/corrupt.js";
 import type { Row } from "../src/row.js";
-import { branchesOf, branchOf, choicesOf, initial, nameOf, resolve, sentenceAt, typesOf } from "../src/schema.js";
-import type { PageContract } from "../src/state.js";
+import {
+  blank,
+  branchesOf,
+  branchOf,
+  choicesOf,
+  initial,
+  nameOf,
+  resolve,
+  sentenceAt,
+  typesOf,
+} from "../src/schema.js";
 
 // What a form begins with, by a schema, and what the page makes of values.
 
@@ -97,6 +105,17 @@ test.each<[unknown, SchemaObject]>([
   expect(initial(schemas, schema, ship)).toEqual(value);
 });
 
+test.each<[unknown, SchemaObject]>([
+  ["", { type: "string", default: "d", examples: ["e"] }],
+  ["", { type: "integer", default: 5 }],
+  [false, { type: "boolean", default: true }],
+  ["c", { const: "c", examples: ["e"] }],
+  ["x", { enum: ["x", "y"], default: "y" }],
+  [{ id: "" }, { type: "object", required: ["id"], properties: { id: { type: "string" } }, examples: [{ id: "e" }] }],
+])("an answer begins with %j for %j: an example is of another conversation", (value, schema) => {
+  expect(blank(schemas, schema, ship)).toEqual(value);
+});
+
 test("a form begins with what the schemas behind references say, and a circle ends", () => {
   expect(initial(schemas, ship, ship)).toEqual({ name: "", size: 3 });
   expect(initial(schemas, { $ref: "port.json" }, ship)).toEqual({ quay: "north" });
@@ -184,61 +203,6 @@ test("a value is changed at one place", () => {
   expect(without(value, "/e")).toEqual({ a: value.a });
   expect(changed(value, "", () => 1)).toBe(1);
   expect(changed("text", "/a", () => 1)).toBe("text");
-});
-
-const contract = {
-  tag: { in: "property", property: "kind" },
-  session: "pier",
-  messages: { yes: { schema: "Yes" }, plain: { schema: "Plain" } },
-  channels: { radio: { client: ["yes", "plain"], server: ["may"] }, other: { client: [], server: ["may"] } },
-  operations: {
-    allow: { parameters: { pier: {}, of: {} }, body: "Yes", when: { done: true } },
-    refuse: { parameters: { pier: {} } },
-  },
-  exchanges: [
-    {
-      ask: "may",
-      by: "server",
-      key: "berth",
-      answers: [{ message: "yes", key: "of" }, { operation: "allow", key: "of" }, { operation: "refuse" }],
-    },
-    { ask: "when", by: "server", answers: [{ message: "plain" }] },
-  ],
-  schemas: {
-    Yes: {
-      type: "object",
-      required: ["of", "allowed", "way"],
-      properties: { of: { enum: ["a", "b"] }, allowed: { type: "boolean" }, way: { enum: ["in", "out"] }, more: {} },
-    },
-    Plain: {
-      type: "object",
-      required: ["one", "many"],
-      properties: { one: { const: 1 }, many: { enum: [1, 2, 3, 4, 5, 6, 7] } },
-    },
-  },
-} as unknown as PageContract;
-
-test("an ask has a button for each value of the property that decides, with its key and its session", () => {
-  const ask = { by: "server", ask: "may", key: 4 } as const;
-  const body = { way: "in", of: 4 };
-  const byCall = [true, false].map((allowed) => ({
-    label: `allow: allowed ${allowed}`,
-    operation: "allow",
-    parameters: { pier: "north", of: "4" },
-    body: { of: "a", way: "in", done: true, allowed },
-  }));
-  const refuse = { label: "refuse", operation: "refuse", parameters: { pier: "north" } };
-  expect(answersOf(contract, ask, "north", "radio")).toEqual([
-    ...[true, false].map((allowed) => ({ label: `yes: allowed ${allowed}`, body: { ...body, kind: "yes", allowed } })),
-    ...byCall,
-    refuse,
-  ]);
-  expect(answersOf(contract, ask, "north", "other")).toEqual([...byCall, refuse]);
-  expect(answersOf(contract, ask, undefined, undefined)[0]!.parameters).toEqual({ of: "4" });
-  expect(answersOf(contract, { by: "client", ask: "may" }, "north", "radio")).toEqual([]);
-  expect(answersOf(contract, { by: "server", ask: "when" }, undefined, "radio")).toEqual([
-    { label: "plain", body: { kind: "plain", one: 1, many: 1 } },
-  ]);
 });
 
 test.each([

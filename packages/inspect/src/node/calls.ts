@@ -1,6 +1,8 @@
 import { bodyOf, type Conversations, type HeaderList, urlAt } from "@parlance/conformance";
-import { isObject, Violation } from "@parlance/wire";
+import { isObject, unfault, Violation } from "@parlance/wire";
 import WebSocket from "ws";
+import type { Outcome } from "../ask.js";
+import type { Credential } from "./credentials.js";
 import { BadRequest } from "./guard.js";
 
 /** A call that the page makes: values of parameters as text, and the body as it is written. */
@@ -8,23 +10,43 @@ export interface PageCall {
   readonly name: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Those of an observed call, to make this one as its client. */
+  readonly credential?: Credential;
 }
 
 /** Why a call or message breaks the contract. */
 export interface Broken {
   readonly message: string;
   readonly at: readonly string[];
+  /** The required properties that are missing, such as `error.message`. */
+  readonly missing: readonly string[];
 }
+
+/** Leaves the secrets out of a text that answers headers. */
+export type Clean = (text: string, headers: HeaderList) => string;
+
+/** The largest part of a refusal's body that is read, in characters. */
+const MAX_REFUSAL = 64 * 1024;
+
+/** Milliseconds to wait for the end of a refusal's body. */
+const REFUSAL_WITHIN = 5000;
 
 /** Makes the page's calls as a client would: through the proxy, so that they are in the timeline. */
 export class Caller {
   readonly #talk: Conversations;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #url: string;
+  readonly #clean: Clean;
   readonly #over = new AbortController();
   readonly #sockets = new Set<WebSocket>();
 
-  constructor(talk: Conversations, url: string, headers: Readonly<Record<string, string>>) {
+  constructor(
+    talk: Conversations,
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    clean: Clean = (text) => text,
+  ) {
+    this.#clean = clean;
     this.#talk = talk;
     this.#url = url;
     this.#headers = headers;
@@ -34,7 +56,7 @@ export class Caller {
   check(call: PageCall): Broken | undefined {
     const { method, target, headers } = this.#request(call);
     return broken(() => {
-      const list: HeaderList = Object.entries(headers);
+      const list: HeaderList = [...headers];
       const asked = this.#talk.asked(method, target, list, bodyOf(call.body, list, this.#talk.contract));
       if (!asked) throw new BadRequest(`${method} ${target} is no path of the contract`);
     });
@@ -49,10 +71,13 @@ export class Caller {
     });
   }
 
-  /** Sends a call, or opens a channel. Resolves when the answer has begun; the timeline has the rest. */
-  async make(call: PageCall): Promise<void> {
+  /** Sends a call, or opens a channel. Resolves when the answer has begun, or is a whole refusal; the timeline has the rest. */
+  async make(call: PageCall): Promise<Outcome> {
     const { method, target, headers } = this.#request(call);
-    if (this.#talk.contract.channels[call.name]) return this.#connect(target, headers);
+    if (this.#talk.contract.channels[call.name]) {
+      await this.#connect(target, headers);
+      return { ok: true, text: "101: the channel is open" };
+    }
     const response = await fetch(urlAt(this.#url, target), {
       redirect: "manual",
       method,
@@ -62,7 +87,14 @@ export class Caller {
     }).catch((error) => {
       throw new BadRequest(`the call failed: ${(error as Error).cause ?? (error as Error).message}`);
     });
+    const { status } = response;
+    if (status >= 400) {
+      const { message } = unfault(this.#talk.contract, status, await beginningOf(response));
+      return { ok: false, text: `${status}: ${this.#clean(message, [...headers])}` };
+    }
     void drain(response).catch(() => {});
+    if (status >= 300) return { ok: false, text: `${status}: a redirect, which is not followed` };
+    return { ok: true, text: `${status}: accepted` };
   }
 
   close(): void {
@@ -70,9 +102,9 @@ export class Caller {
     for (const socket of this.#sockets) socket.terminate();
   }
 
-  #connect(target: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  #connect(target: string, headers: Headers): Promise<void> {
     const socket = new WebSocket(urlAt(this.#url, target).href.replace(/^http/, "ws"), {
-      headers,
+      headers: Object.fromEntries(headers),
       perMessageDeflate: false,
     });
     this.#sockets.add(socket);
@@ -83,11 +115,12 @@ export class Caller {
     });
   }
 
-  #request({ name, parameters, body }: PageCall) {
+  #request({ name, parameters, body, credential }: PageCall) {
     const operation = own(this.#talk.contract.operations, name);
     const call = operation ?? own(this.#talk.contract.channels, name);
     if (!call) throw new BadRequest(`there is no operation or channel ${name}`);
-    const headers: Record<string, string> = { ...this.#headers };
+    const headers = new Headers({ ...this.#headers });
+    for (const [key, value] of credential?.headers ?? []) headers.set(key, value);
     const query = new URLSearchParams();
     for (const [key, { in: place }] of Object.entries(call.parameters ?? {})) {
       const value = parameters[key];
@@ -95,13 +128,14 @@ export class Caller {
         throw new BadRequest(`${key} is empty, and it is a part of the path ${call.path}`);
       if (value === undefined || value === "" || place === "path") continue;
       if (place === "query") query.append(key, value);
-      else if (place === "header") headers[key] = value;
-      else headers.cookie = [headers.cookie, `${key}=${value}`].filter(Boolean).join("; ");
+      else if (place === "header") headers.set(key, value);
+      else headers.set("cookie", [headers.get("cookie"), `${key}=${value}`].filter(Boolean).join("; "));
     }
+    for (const [key, value] of credential?.query ?? []) if (!query.has(key)) query.append(key, value);
     for (const [key, value] of Object.entries(operation?.when ?? {}))
       if (call.parameters?.[key]?.in === "query") query.append(key, String(value));
     const path = call.path.replace(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(parameters[key] ?? ""));
-    if (body !== undefined) headers["content-type"] = operation?.binary ?? "application/json";
+    if (body !== undefined) headers.set("content-type", operation?.binary ?? "application/json");
     return {
       method: operation?.method ?? "GET",
       target: path + (query.size > 0 ? `?${query}` : ""),
@@ -115,6 +149,25 @@ function own<T>(all: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(all, name) ? all[name] : undefined;
 }
 
+async function beginningOf({ body }: Response): Promise<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  if (!reader) return "";
+  const stop = () => void reader.cancel().catch(() => {});
+  const timer = setTimeout(stop, REFUSAL_WITHIN);
+  let text = "";
+  try {
+    while (text.length < MAX_REFUSAL) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += value;
+    }
+    return text;
+  } finally {
+    clearTimeout(timer);
+    stop();
+  }
+}
+
 async function drain(response: Response): Promise<void> {
   for await (const _ of response.body ?? []);
 }
@@ -124,10 +177,15 @@ function broken(read: () => void): Broken | undefined {
     read();
     return undefined;
   } catch (error) {
-    if (error instanceof Violation) return { message: error.message, at: error.flaws.map(({ at }) => at) };
-    if (error instanceof BadRequest) return { message: error.message, at: [] };
+    if (error instanceof Violation)
+      return { message: error.message, at: error.flaws.map(({ at }) => at), missing: error.flaws.flatMap(missingIn) };
+    if (error instanceof BadRequest) return { message: error.message, at: [], missing: [] };
     throw error;
   }
+}
+
+function missingIn({ at, params: { missingProperty: missing } }: Violation["flaws"][number]): string[] {
+  return typeof missing === "string" ? [`${at}/${missing}`.slice(1).replaceAll("/", ".")] : [];
 }
 
 /** The parts of a request that the page sends as JSON. */

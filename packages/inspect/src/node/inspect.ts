@@ -6,7 +6,8 @@ import type { Contract, ContractDocument } from "@parlance/contract";
 import type { AnyContract } from "@parlance/wire";
 import type { PageContract, PageState } from "../state.js";
 import { loadAssets } from "./assets.js";
-import { Caller } from "./calls.js";
+import { Caller, type Clean } from "./calls.js";
+import { Credentials } from "./credentials.js";
 import type { EditText } from "./edit-texts.js";
 import { Connections } from "./faults.js";
 import { jsonOf } from "./guard.js";
@@ -77,7 +78,7 @@ export async function inspect(options: InspectOptions): Promise<Inspector> {
     logs,
     replays,
     open,
-    ...(live && { live: { ...live, headers } }),
+    ...(live && { live: { ...live, headers, contract: pageContract(contract, document) } }),
     ...(root !== undefined && { root }),
     ...(cases !== undefined && { cases }),
   });
@@ -102,13 +103,23 @@ async function listenLive(target: string, options: InspectOptions, talk: Convers
   const log = new Log("live", target, talk, options.limits);
   const connections = new Connections(log);
   const recorder = new Recorder(log.write, { ...redact, about: { name: talk.contract.name } });
-  const open = await proxy({ target, recorder, port: options.port ?? 0, onConnection: connections.add });
+  const credentials = new Credentials(redact);
+  const open = await proxy({
+    target,
+    recorder,
+    port: options.port ?? 0,
+    onConnection(connected) {
+      connections.add(connected);
+      credentials.observe(connected.id, connected.target, connected.headers);
+    },
+  });
   log.listen(() => {
     const last = log.row(log.last);
     if (last?.kind === "end" || last?.kind === "error" || last?.kind === "close") connections.remove(last.c);
   });
-  const caller = new Caller(talk, open.url, options.headers ?? {});
-  return { log, connections, caller, url: open.url, close: open.close };
+  const clean: Clean = (text, headers) => recorder.clean(text, headers);
+  const caller = new Caller(talk, open.url, options.headers ?? {}, clean);
+  return { log, connections, credentials, caller, url: open.url, close: open.close };
 }
 
 function pageContract(contract: AnyContract, { source, schemas }: InspectOptions["document"]): PageContract {

@@ -13,6 +13,7 @@ import {
 } from "@parlance/conformance";
 import type { AnyMessage } from "@parlance/wire";
 import { MAX_ROW_TEXT, type Row, type RowFlaw } from "../row.js";
+import type { AskedIn } from "./answers.js";
 import { mayEscapeEdits } from "./edit-texts.js";
 
 /** The most that a log holds; the oldest entries are dropped first. */
@@ -47,6 +48,8 @@ export class Log {
   readonly #verifier: Verifier;
   readonly #items = new Map<number, Item>();
   readonly #asks = new Map<AnyMessage, number>();
+  /** Row number of an ask that waits -> what its answers are made of. */
+  readonly #asked = new Map<number, AskedIn>();
   /** Messages and operations that ask or answer. */
   readonly #exchanged: ReadonlySet<string>;
   readonly #calls = new Map<number, { call?: string; session?: string; refused?: number }>();
@@ -135,6 +138,11 @@ export class Log {
     return this.#items.get(n)?.entry;
   }
 
+  /** An ask that waits, in its conversation. */
+  asked(n: number): AskedIn | undefined {
+    return this.#asked.get(n);
+  }
+
   /** The entries that are held, oldest first. */
   *entries(c?: number): Generator<Entry> {
     for (const { entry } of this.#items.values()) if (entry && (c === undefined || entry.c === c)) yield entry;
@@ -221,10 +229,19 @@ export class Log {
     const open = this.#verifier.asks();
     const messages = new Set(open.map(({ waiting }) => waiting.message));
     const settles = [...this.#asks].filter(([message]) => !messages.has(message)).map(([, at]) => at);
-    for (const [message, at] of this.#asks) if (settles.includes(at)) this.#asks.delete(message);
-    const own = note?.message && open.find(({ waiting }) => waiting.message === note.message);
-    if (own) this.#asks.set(own.waiting.message, n);
-    return { ...(own && { ask: askOf(own) }), ...(settles.length > 0 && { settles }) };
+    for (const [message, at] of this.#asks)
+      if (settles.includes(at)) {
+        this.#asks.delete(message);
+        this.#asked.delete(at);
+      }
+    const own = note.message && open.find(({ waiting }) => waiting.message === note.message);
+    const ask = own && askOf(own);
+    if (ask) {
+      const { call, session, input } = note;
+      this.#asks.set(own.waiting.message, n);
+      this.#asked.set(n, { ask, message: { ...own.waiting.message }, call, session, input });
+    }
+    return { ...(ask && { ask }), ...(settles.length > 0 && { settles }) };
   }
 
   #forget(c: number): void {

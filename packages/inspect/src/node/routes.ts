@@ -3,6 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { Outcome } from "../ask.js";
+import { type Answering, askView } from "./asks.js";
 import { type Caller, callOf } from "./calls.js";
 import { transcriptOf } from "./case.js";
 import { streamedText, textsOfEntry } from "./edit-texts.js";
@@ -22,8 +24,7 @@ export interface Inspected {
   /** Opens a recording that the page uploads. */
   readonly open: (name: string, chunks: AsyncIterable<Uint8Array>) => ReturnType<typeof openRecording>;
   /** Absent without a server to reach. */
-  readonly live?: {
-    readonly log: Log;
+  readonly live?: Answering & {
     readonly caller: Caller;
     readonly connections: Connections;
     readonly url: string;
@@ -96,20 +97,26 @@ export function routesOf(inspected: Inspected): Routes {
       const broken = frame ? caller.checkFrame(String(frame), String(text)) : caller.check(callOf(call));
       return { broken };
     }),
-    "POST /api/call": posted(async ({ times = 1, force, ...rest }) => {
-      const { caller } = needLive();
-      const call = callOf(rest);
+    "GET /api/ask": async (_, { searchParams }) => askView(needLive(), Number(searchParams.get("n"))),
+    "GET /api/credentials": async () => needLive().credentials.list(),
+    "POST /api/call": posted(async ({ times = 1, force, credentials: of, ...rest }) => {
+      const { caller, credentials } = needLive();
+      const credential = of === undefined ? undefined : credentials.of(Number(of));
+      if (of !== undefined && !credential)
+        throw new BadRequest(`the credentials of connection ${of} are no longer held`);
+      const call = { ...callOf(rest), ...(credential && { credential }) };
       const broken = force ? undefined : caller.check(call);
       if (broken) return { broken };
-      for (let at = 0; at < timesOf(times); at++) await caller.make(call);
-      return {};
+      let outcome: Outcome | undefined;
+      for (let at = 0; at < timesOf(times); at++) outcome = await caller.make(call);
+      return { outcome };
     }),
     "POST /api/frame": posted(({ connection, channel, text, times = 1, force }) => {
       const { caller, connections } = needLive();
       const broken = force ? undefined : caller.checkFrame(String(channel), String(text));
       if (broken) return { broken };
       for (let at = 0; at < timesOf(times); at++) connections.inject(Number(connection), String(text));
-      return {};
+      return { outcome: { ok: true, text: `Sent on connection ${connection}.` } };
     }),
     "POST /api/fault": posted(({ connection, fault, from }) => {
       if (!faults.includes(fault as FaultName)) throw new BadRequest(`name a fault: ${faults.join(", ")}`);

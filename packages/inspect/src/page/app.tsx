@@ -3,14 +3,16 @@ import type { ReviewView } from "../review.js";
 import type { Found, LogInfo, Row } from "../row.js";
 import type { PageState } from "../state.js";
 import { get, post, readFeed } from "./api.js";
-import { Asks } from "./asks.js";
+import { Asks, type Decision, type Decisions } from "./asks.js";
 import { Calls } from "./calls-list.js";
+import { useCredentials } from "./credentials.js";
 import { Detail } from "./detail.js";
 import { Edits } from "./edits.js";
 import { Faults } from "./faults.js";
 import { Filters } from "./filters.js";
 import { openFile, Recording } from "./recording.js";
-import { type Draft, Send } from "./send.js";
+import { Send } from "./send.js";
+import type { Draft } from "./send-draft.js";
 import { LogView } from "./store.js";
 import { Timeline } from "./timeline.js";
 
@@ -128,6 +130,10 @@ export function App({ state: first }: { readonly state: PageState }) {
   };
   const call = view.call(view.filter.connection);
   const canSend = first.target !== undefined && contract;
+  const [decisions, setDecisions] = useState<Decisions>(new Map());
+  const decide = (one: Decision) => setDecisions((all) => new Map(all).set(one.row.n, one));
+  const dismiss = (n: number) => setDecisions((all) => new Map([...all].filter(([at]) => at !== n)));
+  const credentials = useCredentials(first.target !== undefined, view.calls.size);
   return (
     <>
       <header>
@@ -158,7 +164,7 @@ export function App({ state: first }: { readonly state: PageState }) {
         )}
       </div>
       <main>
-        {canSend && log?.live && <Asks contract={contract} view={view} choose={choose} edit={edit} />}
+        {canSend && log?.live && <Asks {...{ view, decisions, credentials, choose, edit, decide, dismiss }} />}
         <div class="columns">
           <section class="overview" aria-label="Calls">
             <Calls
@@ -185,7 +191,11 @@ export function App({ state: first }: { readonly state: PageState }) {
                 <p class="soft">Choose a message.</p>
               ))}
             {panel === "send" && canSend && (
-              <Send contract={contract} view={log?.live ? view : undefined} draft={draft} setDraft={setDraft} />
+              <Send
+                {...{ contract, draft, setDraft, credentials }}
+                view={log?.live ? view : undefined}
+                decided={({ row: asked, label }, outcome) => decide({ row: asked, label, outcome })}
+              />
             )}
             {panel === "edits" &&
               (review ? (

@@ -1,78 +1,165 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import type { Answer, AskView, CredentialInfo, Outcome } from "../ask.js";
 import type { Row } from "../row.js";
-import type { PageContract } from "../state.js";
-import { type Answer, answersOf } from "./answers.js";
-import { post } from "./api.js";
-import { visibleLine } from "./inert.js";
-import type { Draft } from "./send.js";
+import { get } from "./api.js";
+import { CredentialChoice } from "./credentials.js";
+import { visible, visibleLine } from "./inert.js";
+import { type Draft, type Sent, sendDraft } from "./send-draft.js";
 import type { LogView } from "./store.js";
+import { Tree } from "./tree.js";
 
-interface AsksProps {
-  readonly contract: PageContract;
-  readonly view: LogView;
-  readonly choose: (row: Row) => void;
-  readonly edit: (draft: Draft) => void;
+/** A decision of the page about an ask, and what came of it; no outcome while it is on its way. */
+export interface Decision {
+  readonly row: Row;
+  readonly label: string;
+  readonly outcome?: Outcome;
 }
 
-/** The asks of the server that wait for an answer, with a button for each. */
-export function Asks({ contract, view, choose, edit }: AsksProps) {
-  const [problem, setProblem] = useState("");
-  const asks = [...view.asks.values()];
-  if (asks.length === 0) return null;
-  const draftOf = (row: Row, { operation, parameters, body, label }: Answer): Draft =>
-    operation === undefined
-      ? { name: row.call!, message: label.split(":")[0]!, body, connection: row.c }
-      : { name: operation, parameters, body };
-  const answer = async (row: Row, one: Answer) => {
-    const { name, message, parameters, body, connection } = draftOf(row, one);
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    try {
-      const { broken } =
-        message === undefined
-          ? await post<{ broken?: { message: string } }>("/api/call", { name, parameters, body: text })
-          : await post<{ broken?: { message: string } }>("/api/frame", { connection, channel: name, text });
-      setProblem(broken?.message ?? "");
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  };
+/** The decisions by the row of their ask. */
+export type Decisions = ReadonlyMap<number, Decision>;
+
+interface AsksProps {
+  readonly view: LogView;
+  readonly decisions: Decisions;
+  readonly credentials: readonly CredentialInfo[];
+  readonly choose: (row: Row) => void;
+  readonly edit: (draft: Draft) => void;
+  readonly decide: (decision: Decision) => void;
+  readonly dismiss: (n: number) => void;
+}
+
+/** The most asks that are shown. */
+const MAX_SHOWN = 20;
+
+/** The asks of the server that wait for an answer, with a button for each, and those that were decided here, with the outcome. */
+export function Asks({ view, decisions, ...rest }: AsksProps) {
+  const waiting = [...view.asks.values()];
+  const decided = [...decisions.values()].map(({ row }) => row).filter(({ n }) => !view.asks.has(n));
+  const shown = [...decided, ...waiting.slice(0, MAX_SHOWN)].sort((one, other) => one.n - other.n);
+  if (shown.length === 0) return null;
   return (
-    <section class="asks" aria-labelledby="asks-title">
-      <h2 id="asks-title">Waiting for an answer ({asks.length})</h2>
-      {problem && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling area must be reachable by keyboard
+    <section class="asks" aria-labelledby="asks-title" tabIndex={0}>
+      <h2 id="asks-title">Waiting for an answer ({waiting.length})</h2>
       <ul>
-        {asks.slice(0, 20).map((row) => {
-          const answers = answersOf(contract, row.ask!, view.call(row.c)?.session ?? row.session, row.call);
-          return (
-            <li key={row.n}>
-              <button type="button" class="link" onClick={() => choose(row)}>
-                {visibleLine(row.type ?? "")}
-              </button>{" "}
-              <span class="soft">
-                <bdi>{visibleLine(row.text.slice(0, 160))}</bdi>
-              </span>
-              <span class="buttons">
-                {answers.map((one) => (
-                  <button key={one.label} type="button" onClick={() => answer(row, one)}>
-                    {one.label}
-                  </button>
-                ))}
-                {!answers[0] && <span class="soft">The contract has no operation that answers it.</span>}
-                {answers[0] && (
-                  <button type="button" onClick={() => edit(draftOf(row, answers[0]!))}>
-                    Edit the answer
-                  </button>
-                )}
-              </span>
-            </li>
-          );
-        })}
+        {shown.map((row) => (
+          <Ask key={row.n} row={row} isWaiting={view.asks.has(row.n)} decision={decisions.get(row.n)} {...rest} />
+        ))}
       </ul>
-      {asks.length > 20 && <p class="soft">and {asks.length - 20} more</p>}
+      {waiting.length > MAX_SHOWN && <p class="soft">and {waiting.length - MAX_SHOWN} more</p>}
     </section>
   );
 }
+
+interface AskProps extends Omit<AsksProps, "view" | "decisions"> {
+  readonly row: Row;
+  readonly isWaiting: boolean;
+  readonly decision: Decision | undefined;
+}
+
+function Ask({ row, isWaiting, decision, credentials, choose, edit, decide, dismiss }: AskProps) {
+  const [view, setView] = useState<AskView>();
+  const [problem, setProblem] = useState("");
+  const [as, setAs] = useState<number>();
+  useEffect(() => {
+    get<AskView>("/api/ask", { n: row.n }).then(
+      (one) => {
+        setView(one);
+        setAs(one.credentials);
+      },
+      ({ message }) => setProblem(message),
+    );
+  }, [row.n]);
+  const answers = view?.answers ?? [];
+  const isSending = decision !== undefined && decision.outcome === undefined;
+  const draftOf = ({ operation, message, parameters, body, missing, label }: Answer): Draft => ({
+    name: operation ?? row.call!,
+    ...(message !== undefined && { message, connection: row.c }),
+    parameters,
+    body,
+    credentials: as,
+    ask: { row, label, missing },
+  });
+  const answer = async (one: Answer) => {
+    const { label } = one;
+    decide({ row, label });
+    const { broken, outcome } = await sendDraft(draftOf(one)).catch(failed);
+    decide({ row, label, outcome: outcome ?? { ok: false, text: `Not sent: ${broken?.message}` } });
+  };
+  return (
+    <li class="ask">
+      <button type="button" class="link" onClick={() => choose(row)}>
+        {visibleLine(row.type ?? "")}
+      </button>{" "}
+      <span class="soft">
+        of {visibleLine(row.call ?? "")}, connection {row.c}
+      </span>
+      {view && (
+        <div class="question">
+          <Tree value={view.message} wrong={[]} />
+        </div>
+      )}
+      {isWaiting && (
+        <span class="buttons">
+          {answers.map((one) => (
+            <button
+              key={one.label}
+              type="button"
+              disabled={isSending}
+              onClick={() => (one.missing.length > 0 ? edit(draftOf(one)) : answer(one))}
+            >
+              {one.label}
+              {one.missing.length > 0 && "…"}
+            </button>
+          ))}
+          {view && !answers[0] && <span class="soft">The contract has no operation that answers it.</span>}
+          {answers[0] && (
+            <button type="button" onClick={() => edit(draftOf(answers[0]!))}>
+              Edit the answer
+            </button>
+          )}
+          {answers.some(({ operation }) => operation !== undefined) && (
+            <CredentialChoice credentials={credentials} chosen={as} choose={setAs} />
+          )}
+        </span>
+      )}
+      {isWaiting && <Missing answers={answers} />}
+      {problem && isWaiting && <p class="problem">{visible(problem)}</p>}
+      {decision && <Decided decision={decision} dismiss={isWaiting ? undefined : () => dismiss(row.n)} />}
+    </li>
+  );
+}
+
+/** Names what a person has to fill in, once for the buttons that lack the same. */
+function Missing({ answers }: { readonly answers: readonly Answer[] }) {
+  const labels = new Map<string, string[]>();
+  for (const { label, missing } of answers)
+    if (missing.length > 0) labels.set(missing.join(", "), [...(labels.get(missing.join(", ")) ?? []), label]);
+  return (
+    <>
+      {[...labels].map(([names, all]) => (
+        <p key={names} class="missing">
+          “{all.join("”, “")}” needs {names}, which the conversation does not tell: fill it in before you send it.
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Decided({ decision, dismiss }: { readonly decision: Decision; readonly dismiss: (() => void) | undefined }) {
+  const { label, outcome } = decision;
+  return (
+    <p class="outcome" role="status">
+      <span class={outcome === undefined ? "soft" : outcome.ok ? "good" : "problem"}>
+        {label} → {outcome === undefined ? "sending…" : visible(outcome.text)}
+      </span>{" "}
+      {outcome && dismiss && (
+        <button type="button" onClick={dismiss}>
+          Dismiss
+        </button>
+      )}
+    </p>
+  );
+}
+
+const failed = (error: unknown): Sent => ({ outcome: { ok: false, text: (error as Error).message } });

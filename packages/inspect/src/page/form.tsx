@@ -1,6 +1,6 @@
 import type { SchemaObject } from "@parlance/contract";
 import { useId } from "preact/hooks";
-import { baseOf, branchesOf, branchOf, choicesOf, initial, type Node, nameOf, resolve, typesOf } from "../schema.js";
+import { type Begin, baseOf, branchesOf, branchOf, choicesOf, type Node, nameOf, resolve, typesOf } from "../schema.js";
 
 interface FieldProps {
   readonly schemas: Readonly<Record<string, SchemaObject>>;
@@ -9,6 +9,8 @@ interface FieldProps {
   readonly value: unknown;
   readonly name: string;
   readonly depth?: number;
+  /** Makes the value of a field that is added. */
+  readonly begin: Begin;
   /** With undefined the field is left out. */
   readonly change: (value: unknown) => void;
 }
@@ -43,7 +45,12 @@ function Properties({ schema, value, change, ...rest }: FieldProps & { readonly 
     const has = Object.hasOwn(object, name);
     if (!has)
       return (
-        <button key={name} type="button" class="add" onClick={() => set(name, initial(rest.schemas, node, rest.base))}>
+        <button
+          key={name}
+          type="button"
+          class={required.includes(name) ? "add required" : "add"}
+          onClick={() => set(name, rest.begin(rest.schemas, node, rest.base))}
+        >
           + {name}
           {required.includes(name) ? " (required)" : ""}
         </button>
@@ -98,7 +105,7 @@ function List({ items, value, change, ...rest }: FieldProps & { readonly items: 
           </button>
         </div>
       ))}
-      <button type="button" class="add" onClick={() => change([...list, initial(rest.schemas, items, rest.base)])}>
+      <button type="button" class="add" onClick={() => change([...list, rest.begin(rest.schemas, items, rest.base)])}>
         + item
       </button>
     </fieldset>
@@ -119,7 +126,7 @@ function Union({ branches, ...props }: FieldProps & { readonly branches: readonl
         id={id}
         value={String(at)}
         onChange={(event) =>
-          props.change(initial(props.schemas, branches[Number(event.currentTarget.value)], props.base))
+          props.change(props.begin(props.schemas, branches[Number(event.currentTarget.value)], props.base))
         }
       >
         {branches.map((branch, place) => (

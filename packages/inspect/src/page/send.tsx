@@ -1,24 +1,14 @@
 import { useEffect, useId, useState } from "preact/hooks";
-import { initial } from "../schema.js";
+import type { CredentialInfo, Outcome } from "../ask.js";
+import { blank, initial } from "../schema.js";
 import type { PageContract } from "../state.js";
-import { post } from "./api.js";
 import { corrupted, places, without } from "./corrupt.js";
+import { CredentialChoice } from "./credentials.js";
 import { Field } from "./form.js";
+import { visible } from "./inert.js";
 import { Parameter } from "./parameter.js";
+import { type Draft, type Sent, sendDraft } from "./send-draft.js";
 import type { LogView } from "./store.js";
-
-/** What the form begins with: a call, or a message on a channel. */
-export interface Draft {
-  readonly name: string;
-  readonly message?: string;
-  readonly parameters?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  readonly connection?: number;
-}
-
-interface Broken {
-  readonly broken?: { readonly message: string };
-}
 
 interface SendProps {
   readonly contract: PageContract;
@@ -26,15 +16,19 @@ interface SendProps {
   readonly view: LogView | undefined;
   readonly draft: Draft;
   readonly setDraft: (draft: Draft) => void;
+  readonly credentials: readonly CredentialInfo[];
+  /** Reports what came of the answer to an ask. */
+  readonly decided: (ask: NonNullable<Draft["ask"]>, outcome: Outcome) => void;
 }
 
 /** A call or a channel's message: a form from its schema, and its JSON beside it. */
-export function Send({ contract, view, draft, setDraft }: SendProps) {
+export function Send({ contract, view, draft, setDraft, credentials, decided }: SendProps) {
   const { name, message, connection } = draft;
   const [parameters, setParameters] = useState<Readonly<Record<string, string>>>({});
   const [text, setText] = useState("");
   const [times, setTimes] = useState(1);
-  const [answer, setAnswer] = useState("");
+  const [answer, setAnswer] = useState<Outcome>();
+  const [as, setAs] = useState<number>();
   const [broken, setBroken] = useState("");
   const id = useId();
   const operation = contract.operations[name];
@@ -46,8 +40,9 @@ export function Send({ contract, view, draft, setDraft }: SendProps) {
     setParameters(draft.parameters ?? {});
     const body = draft.body ?? (schema ? begin(contract, draft, schema) : undefined);
     setText(body === undefined ? "" : JSON.stringify(body, null, 2));
-    setAnswer("");
+    setAnswer(undefined);
     setBroken("");
+    setAs(draft.credentials);
   }, [draft]);
 
   const [isJson, value] = parsed(text);
@@ -56,17 +51,15 @@ export function Send({ contract, view, draft, setDraft }: SendProps) {
     setText(JSON.stringify(next, null, 2));
   };
   const send = async (force: boolean) => {
-    setAnswer("");
-    try {
-      const sent =
-        message === undefined
-          ? await post<Broken>("/api/call", { name, parameters, times, force, ...(text !== "" && { body: text }) })
-          : await post<Broken>("/api/frame", { connection, channel: name, text, times, force });
-      setBroken(sent.broken?.message ?? "");
-      if (!sent.broken) setAnswer(times > 1 ? `Sent ${times} times.` : "Sent.");
-    } catch (error) {
-      setAnswer((error as Error).message);
-    }
+    setAnswer(undefined);
+    const sent = await sendDraft({ ...draft, parameters, credentials: as }, { text, times, force }).catch(
+      (error): Sent => ({ outcome: { ok: false, text: (error as Error).message } }),
+    );
+    const { broken: wrong, outcome } = sent;
+    setBroken(wrong?.message ?? "");
+    if (!outcome) return;
+    setAnswer(times > 1 ? { ...outcome, text: `Sent ${times} times. The last: ${outcome.text}` } : outcome);
+    if (draft.ask) decided(draft.ask, outcome);
   };
   const open = [...(view?.calls.values() ?? [])].filter(
     (call) => call.socket && call.name === name && call.state === "open",
@@ -77,6 +70,7 @@ export function Send({ contract, view, draft, setDraft }: SendProps) {
       <h2 id={`${id}-title`}>Send</h2>
       <Chooser contract={contract} draft={draft} setDraft={setDraft} />
       <p class="soft">{contract.summaries[name]}</p>
+      {draft.ask && <Answering ask={draft.ask} />}
       {message !== undefined && (
         <p class="scalar">
           <label for={`${id}-on`}>On the connection</label>
@@ -107,7 +101,7 @@ export function Send({ contract, view, draft, setDraft }: SendProps) {
             change={(next) => setParameters({ ...parameters, [key]: next })}
           />
         ))}
-      {schema && <Examples schema={schema.examples ?? []} choose={change} />}
+      {schema && !isAnswer(contract, draft) && <Examples schema={schema.examples ?? []} choose={change} />}
       {(schema || operation?.binary) && (
         <div class="sides">
           <div class="pane">
@@ -118,6 +112,7 @@ export function Send({ contract, view, draft, setDraft }: SendProps) {
                 base={schema}
                 name={title!}
                 value={value}
+                begin={isAnswer(contract, draft) ? blank : initial}
                 change={change}
               />
             )}
@@ -157,7 +152,8 @@ export function Send({ contract, view, draft, setDraft }: SendProps) {
             Send although it is wrong
           </button>
         )}
-        <output>{answer}</output>
+        {message === undefined && <CredentialChoice credentials={credentials} chosen={as} choose={setAs} />}
+        <output class={answer?.ok === false ? "problem" : "good"}>{answer && visible(answer.text)}</output>
       </p>
       {broken && (
         <p class="problem" role="alert">
@@ -173,12 +169,26 @@ function onConnection({ connection: _, ...draft }: Draft, chosen: string): Draft
   return chosen === "" ? draft : { ...draft, connection: Number(chosen) };
 }
 
-function begin(
-  { schemas, tag, operations }: PageContract,
-  { name, message }: Draft,
-  schema: PageContract["schemas"][string],
-): unknown {
-  const value = initial(schemas, schema, schema);
+/** What the answer of an ask still needs. */
+function Answering({ ask: { row, label, missing } }: { readonly ask: NonNullable<Draft["ask"]> }) {
+  return (
+    <p class={missing.length > 0 ? "missing" : "soft"}>
+      Answers {row.type} of connection {row.c}: {label}.
+      {missing.length > 0 && ` The conversation does not tell ${missing.join(", ")}: fill it in.`}
+    </p>
+  );
+}
+
+/** Whether it answers asks: the values of an example would decide about something else. */
+function isAnswer({ exchanges = [] }: PageContract, { name, message }: Draft): boolean {
+  const answers = exchanges.flatMap((one) => one.answers);
+  return answers.some((one) => (message === undefined ? one.operation === name : one.message === message));
+}
+
+function begin(contract: PageContract, draft: Draft, schema: PageContract["schemas"][string]): unknown {
+  const { schemas, tag, operations } = contract;
+  const { name, message } = draft;
+  const value = (isAnswer(contract, draft) ? blank : initial)(schemas, schema, schema);
   if (typeof value !== "object" || value === null) return value;
   if (message === undefined) return { ...value, ...operations[name]?.when };
   return tag.in === "property" ? { ...value, [tag.property]: message } : value;
@@ -192,7 +202,7 @@ function parsed(text: string): readonly [isJson: boolean, value: unknown] {
   }
 }
 
-function Chooser({ contract, draft, setDraft }: Omit<SendProps, "view">) {
+function Chooser({ contract, draft, setDraft }: Pick<SendProps, "contract" | "draft" | "setDraft">) {
   const id = useId();
   const chosen = draft.message === undefined ? draft.name : `${draft.name}/${draft.message}`;
   return (

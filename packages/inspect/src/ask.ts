@@ -1,0 +1,35 @@
+/** What the page shows of an ask that waits: the message, and the ways to answer it. */
+export interface AskView {
+  readonly message: Readonly<Record<string, unknown>>;
+  readonly answers: readonly Answer[];
+  /** The connection whose credentials are those of the call that asked. */
+  readonly credentials?: number;
+}
+
+/** A way to answer an ask. Its values are from the conversation, and the decision is that of its label. */
+export interface Answer {
+  readonly label: string;
+  /** The operation that answers. */
+  readonly operation?: string;
+  /** The message that answers, on the channel that asked. */
+  readonly message?: string;
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, unknown>>;
+  /** Required parameters and properties that the conversation does not tell. A person fills them in. */
+  readonly missing: readonly string[];
+}
+
+/** What came of a call or message that the page sent. */
+export interface Outcome {
+  readonly ok: boolean;
+  /** The status, and the words of a refusal. */
+  readonly text: string;
+}
+
+/** Credentials that a connection had. Their values stay in the inspector's server. */
+export interface CredentialInfo {
+  /** The newest connection that had them. */
+  readonly c: number;
+  /** Names of headers and query parameters. */
+  readonly names: readonly string[];
+}

@@ -1,0 +1,183 @@
+import type { Answer } from "../ask.js";
+import type { RowAsk } from "../row.js";
+import { choicesOf, type Node, resolve } from "../schema.js";
+import type { PageContract } from "../state.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** An ask in its conversation. */
+export interface AskedIn {
+  readonly ask: RowAsk;
+  readonly message: Fields;
+  /** The operation or channel that asks. */
+  readonly call: string | undefined;
+  readonly session: string | undefined;
+  /** What the call was made with. */
+  readonly input: Fields;
+}
+
+/** Names what an answer lacks by the checks of the contract, which know what a schema requires only in some cases. */
+export type Lacking = (answer: Omit<Answer, "missing">, call: string) => readonly string[];
+
+/** The most buttons of one answer. */
+const MAX_CHOICES = 6;
+
+/** Stands for a secret that was left out: it is no value to send. */
+const REDACTED = /__redacted_\d+__/;
+
+/**
+ * The ways to answer an ask: a button for each combination of the values to decide about. Keys, ids and other required values are those of
+ * the ask, its session and its call; examples and defaults of a schema are of another conversation. A message answers on a channel only;
+ * an ask on a stream is answered by operations.
+ */
+export function answersOf(contract: PageContract, asked: AskedIn, lacking: Lacking): Answer[] {
+  const { ask, message: question, call = "", session, input } = asked;
+  const { client = [] } = contract.channels[call] ?? {};
+  const exchange = contract.exchanges?.find((one) => one.ask === ask.ask && one.by === ask.by);
+  return (exchange?.answers ?? []).flatMap(({ message, operation, key: own, whole = [] }) => {
+    const key = exchange!.key === undefined ? undefined : (own ?? exchange!.key);
+    const given: Fields = {
+      ...(contract.session !== undefined && session !== undefined && { [contract.session]: session }),
+      ...(key !== undefined && { [key]: ask.key }),
+    };
+    const same = whole.map((one) => mapped(one.same ?? {}, (pointer) => valueAt(question, pointer)));
+    const tell = teller([given, question, ...same, input]);
+    const made =
+      operation !== undefined
+        ? operationAnswers(contract, operation, given, tell)
+        : message !== undefined && client.includes(message)
+          ? messageAnswers(contract, message, given)
+          : [];
+    return made.map((answer) => completed(contract, answer, tell, (one) => lacking(one, call)));
+  });
+}
+
+type Tell = (name: string) => unknown;
+
+/** Finds a value by its name. The first source that has it wins. */
+function teller(sources: readonly Fields[]): Tell {
+  return (name) => {
+    const source = sources.find((one) => Object.hasOwn(one, name) && one[name] !== undefined && one[name] !== "");
+    const value = source?.[name];
+    return REDACTED.test(JSON.stringify(value) ?? "") ? undefined : value;
+  };
+}
+
+type Draft = Omit<Answer, "missing">;
+
+function messageAnswers({ messages, schemas, tag }: PageContract, message: string, given: Fields): Draft[] {
+  const title = messages[message]!.schema;
+  const tagged = tag.in === "property" ? { [tag.property]: message } : {};
+  const fits = withoutUnknown(schemas, title, given);
+  return decisions(schemas, title, given).map(({ words, value }) => ({
+    label: `${message}${words}`,
+    message,
+    body: { ...constantsOf(schemas, title), ...tagged, ...fits, ...value },
+  }));
+}
+
+function operationAnswers({ operations, schemas }: PageContract, name: string, given: Fields, tell: Tell): Draft[] {
+  const { parameters: places = {}, body, when } = operations[name]!;
+  const needed = Object.entries(places).filter(
+    ([key, place]) => place.in === "path" || place.required || Object.hasOwn(given, key),
+  );
+  const told = needed.map(([key]) => [key, tell(key)] as const).filter(([, value]) => value !== undefined);
+  const parameters = Object.fromEntries(told.map(([key, value]) => [key, String(value)]));
+  if (body === undefined) return [{ label: name, operation: name, parameters }];
+  const rest = Object.fromEntries(Object.entries(given).filter(([key]) => !Object.hasOwn(places, key)));
+  const fits = withoutUnknown(schemas, body, rest);
+  return decisions(schemas, body, given).map(({ words, value }) => ({
+    label: `${name}${words}`,
+    operation: name,
+    parameters,
+    body: { ...constantsOf(schemas, body), ...when, ...fits, ...value },
+  }));
+}
+
+/** An answer with what it requires, as far as the conversation tells. */
+function completed(
+  contract: PageContract,
+  draft: Draft,
+  tell: Tell,
+  lacking: (draft: Draft) => readonly string[],
+): Answer {
+  const { parameters: places = {}, body: bodyTitle } = contract.operations[draft.operation ?? ""] ?? {};
+  const title = draft.message === undefined ? bodyTitle : contract.messages[draft.message]!.schema;
+  const absent = Object.entries(places)
+    .filter(([key, { in: place, required }]) => (place === "path" || required) && !draft.parameters?.[key])
+    .map(([key]) => key);
+  if (title === undefined || !draft.body) return { ...draft, missing: absent };
+  let answer: Draft = draft;
+  const fill = (names: readonly string[]): string[] =>
+    names.filter((name) => {
+      if (Object.hasOwn(answer.body!, name)) return false;
+      const value = tell(name);
+      if (value !== undefined) answer = { ...answer, body: { ...answer.body, [name]: value } };
+      return value === undefined;
+    });
+  const unknown = fill(propertiesOf(contract.schemas, title).required);
+  // What is required only in some cases shows once the rest is there.
+  const conditional = absent.length > 0 ? [] : fill(lacking(answer));
+  return { ...answer, missing: [...new Set([...absent, ...unknown, ...conditional])] };
+}
+
+type Schemas = PageContract["schemas"];
+
+interface Properties {
+  readonly properties: Readonly<Record<string, Node>>;
+  readonly required: readonly string[];
+}
+
+function propertiesOf(schemas: Schemas, title: string): Properties {
+  const { properties = {}, required = [] } = resolve(schemas, schemas[title], schemas[title]) as Partial<Properties>;
+  return { properties, required };
+}
+
+/** The values that every message of a schema has. */
+function constantsOf(schemas: Schemas, title: string): Fields {
+  const { properties, required } = propertiesOf(schemas, title);
+  const constants = required.map((name) => [name, resolve(schemas, properties[name], schemas[title]).const] as const);
+  return Object.fromEntries(constants.filter(([, value]) => value !== undefined));
+}
+
+/** Those values that the schema has properties for: a session may be in the path alone. */
+function withoutUnknown(schemas: Schemas, title: string, given: Fields): Fields {
+  const { properties } = propertiesOf(schemas, title);
+  return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(properties, name)));
+}
+
+interface Decision {
+  readonly words: string;
+  readonly value: Fields;
+}
+
+/** The combinations of the required properties that have few values, which only a person can choose. */
+function decisions(schemas: Schemas, title: string, given: Fields): Decision[] {
+  const { properties, required } = propertiesOf(schemas, title);
+  let made: Decision[] = [{ words: "", value: {} }];
+  for (const name of required) {
+    const schema = resolve(schemas, properties[name], schemas[title]);
+    const values = schema.type === "boolean" ? [true, false] : choicesOf(schema);
+    if (Object.hasOwn(given, name) || !values || values.length < 2) continue;
+    if (made.length * values.length > MAX_CHOICES) continue;
+    made = made.flatMap(({ words, value }) =>
+      values.map((one) => ({
+        words: `${words}${words ? "," : ":"} ${name} ${JSON.stringify(one)}`,
+        value: { ...value, [name]: one },
+      })),
+    );
+  }
+  return made;
+}
+
+function valueAt(value: unknown, pointer: string): unknown {
+  const steps = pointer.split("/").slice(1);
+  return steps.reduce<unknown>((at, step) => {
+    const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    return Object.hasOwn(Object(at), name) ? (at as Fields)[name] : undefined;
+  }, value);
+}
+
+function mapped<T>(record: Readonly<Record<string, string>>, map: (value: string) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]));
+}

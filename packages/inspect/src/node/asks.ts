@@ -1,0 +1,38 @@
+import type { Answer, AskView } from "../ask.js";
+import type { PageContract } from "../state.js";
+import { answersOf } from "./answers.js";
+import type { Caller } from "./calls.js";
+import type { Credentials } from "./credentials.js";
+import { BadRequest } from "./guard.js";
+import type { Log } from "./log.js";
+
+/** What the asks of a live conversation are answered with. */
+export interface Answering {
+  readonly log: Log;
+  readonly caller: Pick<Caller, "check" | "checkFrame">;
+  readonly credentials: Credentials;
+  readonly contract: PageContract;
+}
+
+/** The view of an ask that waits, by its row. */
+export function askView({ log, caller, credentials, contract }: Answering, n: number): AskView {
+  const asked = log.asked(n);
+  if (!asked) throw new BadRequest("this ask does not wait for an answer");
+  const { type: _, ...message } = asked.message;
+  const answers = answersOf(contract, asked, (answer, call) => lacking(caller, answer, call));
+  const own = credentials.newest(log.row(n)?.c ?? 0);
+  return { message, answers, ...(own !== undefined && { credentials: own }) };
+}
+
+function lacking(
+  caller: Answering["caller"],
+  { operation, parameters = {}, body }: Omit<Answer, "missing">,
+  channel: string,
+): readonly string[] {
+  const text = JSON.stringify(body);
+  const broken =
+    operation === undefined
+      ? caller.checkFrame(channel, text)
+      : caller.check({ name: operation, parameters, body: text });
+  return broken?.missing ?? [];
+}
