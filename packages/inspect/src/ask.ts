@@ -2,7 +2,7 @@
 export interface AskView {
   readonly message: Readonly<Record<string, unknown>>;
   readonly answers: readonly Answer[];
-  /** The connection whose credentials are those of the call that asked. */
+  /** The first connection that had the credentials of the call that asked. */
   readonly credentials?: number;
 }
 
@@ -28,7 +28,7 @@ export interface Outcome {
 
 /** Credentials that a connection had. Their values stay in the inspector's server. */
 export interface CredentialInfo {
-  /** The newest connection that had them. */
+  /** The first connection that had them. */
   readonly c: number;
   /** Names of headers and query parameters. */
   readonly names: readonly string[];

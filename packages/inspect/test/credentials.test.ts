@@ -23,19 +23,19 @@ describe("the credentials of a request", () => {
     });
   });
 
-  it("are those of the newest connection that had them, newest first", () => {
+  it("are those of the first connection that had them, the last seen first", () => {
     const credentials = new Credentials({});
     const observe = (c: number, token: string) => credentials.observe(c, "/", [["Authorization", `Bearer ${token}`]]);
     observe(1, "a");
     observe(2, "b");
     observe(3, "a");
     credentials.observe(4, "/", [["Accept", "*/*"]]);
-    expect(credentials.list().map(({ c }) => c)).toEqual([3, 2]);
-    expect([1, 2, 3, 4].map((c) => credentials.newest(c))).toEqual([3, 2, 3, undefined]);
+    expect(credentials.list().map(({ c }) => c)).toEqual([1, 2]);
+    expect([1, 2, 3, 4].map((c) => credentials.first(c))).toEqual([1, 2, 1, undefined]);
     expect(credentials.of(4)).toBeUndefined();
-    expect(credentials.of(1)!.headers).toEqual([["Authorization", "Bearer a"]]);
+    expect(credentials.of(3)!.headers).toEqual([["Authorization", "Bearer a"]]);
     for (let c = 5; c < 50; c++) observe(c, String(c));
     expect(credentials.list()).toHaveLength(20);
-    expect([credentials.of(3), credentials.newest(3)]).toEqual([undefined, undefined]);
+    expect([credentials.of(3), credentials.first(3)]).toEqual([undefined, undefined]);
   });
 });

@@ -20,7 +20,7 @@ export function askView({ log, caller, credentials, contract }: Answering, n: nu
   if (!asked) throw new BadRequest("this ask does not wait for an answer");
   const { type: _, ...message } = asked.message;
   const answers = answersOf(contract, asked, (answer, call) => lacking(caller, answer, call));
-  const own = credentials.newest(log.row(n)?.c ?? 0);
+  const own = credentials.first(log.row(n)?.c ?? 0);
   return { message, answers, ...(own !== undefined && { credentials: own }) };
 }
 

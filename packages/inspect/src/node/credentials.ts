@@ -28,7 +28,8 @@ const PAIR = `probe=${PROBE}`;
  */
 export class Credentials {
   readonly #options: RedactOptions;
-  readonly #held = new Map<string, { c: number; readonly credential: Credential }>();
+  /** The least recently seen first. */
+  readonly #held = new Map<string, { readonly c: number; readonly credential: Credential }>();
   /** Connection -> the key of what it had. */
   readonly #keys = new Map<number, string>();
   readonly #names = new Map<string, boolean>();
@@ -45,14 +46,15 @@ export class Credentials {
     };
     if (credential.headers.length + credential.query.length === 0) return;
     const key = JSON.stringify(credential);
+    const held = this.#held.get(key) ?? { c, credential };
     this.#held.delete(key);
-    this.#held.set(key, { c, credential });
+    this.#held.set(key, held);
     this.#keys.set(c, key);
     if (this.#held.size > MAX_HELD) this.#held.delete(this.#held.keys().next().value!);
     if (this.#keys.size > MAX_CONNECTIONS) this.#keys.delete(this.#keys.keys().next().value!);
   }
 
-  /** Their names, newest first. */
+  /** Their names, the last seen first. */
   list(): CredentialInfo[] {
     return [...this.#held.values()].reverse().map(({ c, credential: { headers, query } }) => ({
       c,
@@ -64,8 +66,8 @@ export class Credentials {
     return this.#held.get(this.#keys.get(c) ?? "")?.credential;
   }
 
-  /** The newest connection that had the same. */
-  newest(c: number): number | undefined {
+  /** The first connection that had those of this one. */
+  first(c: number): number | undefined {
     return this.#held.get(this.#keys.get(c) ?? "")?.c;
   }
 
