@@ -24,7 +24,7 @@ export interface Note {
   readonly call: string;
   /** The value that names the session, where the contract has one. */
   readonly session?: string | undefined;
-  /** What the call was made with. */
+  /** Parameters and body of the call. */
   readonly input: Readonly<Record<string, unknown>>;
   /** The message's name; of a broken one too, where it is known. Absent for the call itself. */
   readonly type?: string | undefined;

@@ -1,4 +1,4 @@
-/** What the page shows of an ask that waits: the message, and the ways to answer it. */
+/** An ask that waits, as the page shows it: the message, and the ways to answer it. */
 export interface AskView {
   readonly message: Readonly<Record<string, unknown>>;
   readonly answers: readonly Answer[];
@@ -15,11 +15,11 @@ export interface Answer {
   readonly message?: string;
   readonly parameters?: Readonly<Record<string, string>>;
   readonly body?: Readonly<Record<string, unknown>>;
-  /** Required parameters and properties that the conversation does not tell. A person fills them in. */
+  /** Required parameters and properties that are not in the conversation. A person fills them in. */
   readonly missing: readonly string[];
 }
 
-/** What came of a call or message that the page sent. */
+/** The result of a call or message that the page sent. */
 export interface Outcome {
   readonly ok: boolean;
   /** The status, and the words of a refusal. */

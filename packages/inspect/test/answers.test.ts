@@ -28,15 +28,15 @@ async function protocol(name: string) {
 
 type Protocol = Awaited<ReturnType<typeof protocol>>;
 
-/** A value that a schema allows, of which every text that may be another one tells its own place: nothing in it is of an example. */
-function told({ schemas }: Protocol, title: string, isValid: (value: unknown) => boolean, more: object = {}): object {
+/** A value that a schema allows, with a text of its own wherever another text is allowed: nothing in it is of an example. */
+function marked({ schemas }: Protocol, title: string, isValid: (value: unknown) => boolean, more: object = {}): object {
   let value = { ...(initial(schemas, schemas[title], schemas[title]) as object), ...more };
   for (const place of places(value)) {
-    const next = changed(value, place, (old) => (typeof old === "string" ? `told${place}` : old)) as object;
+    const next = changed(value, place, (old) => (typeof old === "string" ? `own${place}` : old)) as object;
     if (isValid(next)) value = next;
   }
   for (const name of Object.keys(resolve(schemas, schemas[title], schemas[title]).properties ?? {})) {
-    const next = { [name]: `told/${name}`, ...value };
+    const next = { [name]: `own/${name}`, ...value };
     if (isValid(next)) value = next;
   }
   return value;
@@ -57,16 +57,21 @@ function conversation(made: Protocol, ask: string, when: object | undefined, cal
   const operation = contract.operations[call];
   const { path, parameters = {} } = operation ?? contract.channels[call]!;
   const query = Object.entries(parameters).filter(([, one]) => one.in === "query");
-  const search = query.map(([name]) => `${name}=told-${name}`).join("&");
-  const target = `${path.replace(/\{(\w+)\}/g, "told-$1")}${search ? `?${search}` : ""}`;
+  const search = query.map(([name]) => `${name}=own-${name}`).join("&");
+  const target = `${path.replace(/\{(\w+)\}/g, "own-$1")}${search ? `?${search}` : ""}`;
   const headers = [["Content-Type", "application/json"]] as const;
   const method = operation?.method ?? "GET";
   const body =
     operation?.body &&
-    told(made, operation.body, (value) => isAccepted(() => talk.asked(method, target, headers, value)), operation.when);
+    marked(
+      made,
+      operation.body,
+      (value) => isAccepted(() => talk.asked(method, target, headers, value)),
+      operation.when,
+    );
   const { schema } = contract.messages[ask]!;
   const isMessage = checkOf(talk.contract, talk.contract.checks, schema);
-  const message = told(made, schema, isMessage, when);
+  const message = marked(made, schema, isMessage, when);
   const read = talk.codec(call, "server").decode({ event: ask, data: JSON.stringify(message) });
   expect(read).toHaveProperty("message");
   const written = { text: JSON.stringify(message), ...(contract.tag.in === "event" && { event: ask }) };
@@ -93,7 +98,7 @@ function leaves(value: unknown): unknown[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(leaves) : [value];
 }
 
-/** The values that a schema fixes or lists: no conversation has to tell them. */
+/** The values that a schema fixes or lists: they need not be in the conversation. */
 function listed(schema: unknown): unknown[] {
   if (typeof schema !== "object" || schema === null) return [];
   const { const: own, enum: all, examples: _, default: __, ...rest } = schema as Record<string, unknown>;
@@ -261,7 +266,7 @@ describe("an answer", () => {
     });
   });
 
-  it("leaves empty what the conversation does not tell, and names it", () => {
+  it("leaves empty what the conversation does not have, and names it", () => {
     expect(only("refuse", answers())).toEqual({
       label: "refuse",
       operation: "refuse",
@@ -276,12 +281,12 @@ describe("an answer", () => {
       expect(only("yes", answers({ input: { pilot } })).missing).toEqual(["pilot"]);
   });
 
-  it("has what is required only in some cases, as far as it is told", () => {
-    const [yes] = answers({ message: { type: "may", berth: 4, more: "told", ship: { name: "Otter" } } }, [
+  it("has what is required only in some cases, as far as the conversation has it", () => {
+    const [yes] = answers({ message: { type: "may", berth: 4, more: "own", ship: { name: "Otter" } } }, [
       "more",
       "error.text",
     ]);
-    expect(yes).toMatchObject({ body: { more: "told" }, missing: ["error.text"] });
+    expect(yes).toMatchObject({ body: { more: "own" }, missing: ["error.text"] });
   });
 
   it("is a message only on a channel that carries it, and of the other side no answer", () => {

@@ -1,7 +1,10 @@
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Conversations, type Entry } from "@parlance/conformance";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { Caller, callOf } from "../src/node/calls.js";
 import { transcriptOf } from "../src/node/case.js";
 import { contract, ended, inspected, temporary } from "./harbour.js";
@@ -10,6 +13,23 @@ import { contract, ended, inspected, temporary } from "./harbour.js";
 
 const talk = new Conversations(contract, await contract.accepts());
 const caller = new Caller(talk, "http://127.0.0.1:1/", { "X-Own": "1" });
+
+/** A server on a port that answers every request with a status. */
+async function answering(statusOf: () => number) {
+  const asked: { readonly target: string; readonly headers: IncomingHttpHeaders }[] = [];
+  const server = createServer((request, response) => {
+    asked.push({ target: request.url!, headers: request.headers });
+    response.writeHead(statusOf(), { "Content-Type": "application/json" });
+    response.end(statusOf() === 204 ? undefined : '{"problem":"no such ship"}');
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, asked };
+}
 
 describe("a call of the page", () => {
   test.each<[string, object, object | undefined]>([
@@ -43,6 +63,40 @@ describe("a call of the page", () => {
       body: "{}",
     });
     expect(callOf({ name: "a", body: {} })).toEqual({ name: "a", parameters: {} });
+  });
+
+  test("is made with the credentials of another, but for the parameters that are given", async () => {
+    const { url, asked } = await answering(() => 204);
+    const credential = {
+      headers: [
+        ["Authorization", "Bearer a"],
+        ["X-Own", "2"],
+      ],
+      query: [
+        ["ticket", "theirs"],
+        ["api_key", "k"],
+      ],
+    } as const;
+    const made = new Caller(talk, url, { "X-Own": "1", "X-Other": "3" });
+    const call = { name: "say", parameters: { ship: "otter", ticket: "mine" }, body: "{}" };
+    await made.make({ ...call, credential });
+    await made.make(call);
+    expect(asked.map(({ target }) => target)).toEqual(["/say/otter?ticket=mine&api_key=k", "/say/otter?ticket=mine"]);
+    expect(asked[0]!.headers).toMatchObject({ authorization: "Bearer a", "x-own": "2", "x-other": "3" });
+    expect(asked[1]!.headers).toMatchObject({ "x-own": "1", "x-other": "3" });
+    expect(asked[1]!.headers).not.toHaveProperty("authorization");
+  });
+
+  test.each([
+    [200, { ok: true, text: "200: accepted" }],
+    [204, { ok: true, text: "204: accepted" }],
+    [302, { ok: false, text: "302: a redirect, which is not followed" }],
+    [401, { ok: false, text: "401: [no such ship]" }],
+    [503, { ok: false, text: "503: [no such ship]" }],
+  ])("has the outcome of %i, with the reason of a refusal", async (status, outcome) => {
+    const { url } = await answering(() => status);
+    const made = new Caller(talk, url, {}, (text, headers) => (headers.length > 0 ? `[${text}]` : text));
+    expect(await made.make({ name: "say", parameters: { ship: "otter" }, body: "{}" })).toEqual(outcome);
   });
 
   test("that reaches no server is answered with the reason", async () => {

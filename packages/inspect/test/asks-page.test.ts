@@ -49,18 +49,18 @@ const workspaceOf = async () => {
 };
 
 /** A message of a stream, as far as these tests look at it. */
-interface Heard {
+interface Received {
   readonly type: string;
   readonly state?: unknown;
 }
 
 /** Reads a stream in the background, as the client of a person who looks at the inspector. */
-function read(messages: AsyncIterable<Heard>): { readonly heard: Heard[]; readonly ended: Promise<void> } {
-  const heard: Heard[] = [];
+function read(messages: AsyncIterable<Received>): { readonly received: Received[]; readonly ended: Promise<void> } {
+  const received: Received[] = [];
   const ended = (async () => {
-    for await (const message of messages) heard.push(message);
+    for await (const message of messages) received.push(message);
   })().catch(() => {});
-  return { heard, ended };
+  return { received, ended };
 }
 
 const SECRET = "planted-4f9a-token";
@@ -80,7 +80,7 @@ describe.skipIf(!hasBrowser)("an ask on the page", () => {
   beforeAll(launch, 60_000);
   afterAll(quit);
 
-  /** A gateway with tokens, whose decisions do what a test says. */
+  /** A gateway with tokens, whose decisions a test makes. */
   async function gateway(decide: () => Promise<void> | void = () => {}) {
     const app = serve(
       coven,
@@ -135,7 +135,7 @@ describe.skipIf(!hasBrowser)("an ask on the page", () => {
       expect(await violations(page)).toEqual([]);
       await shot(page, `ask-after-${colorScheme}-${width}`);
       await answers.ended;
-      expect(answers.heard.at(-1)).toEqual({ type: "done", full_response: "true" });
+      expect(answers.received.at(-1)).toEqual({ type: "done", full_response: "true" });
       const [download] = await Promise.all([
         page.waitForEvent("download"),
         page.getByRole("button", { name: "Export jsonl" }).click(),
@@ -171,7 +171,7 @@ describe.skipIf(!hasBrowser)("an ask on the page", () => {
     await page.getByRole("button", { name: "Edit the answer" }).click();
     await page.getByRole("textbox", { name: "agent_id" }).fill("other");
     await page.locator(".send .primary").click();
-    await outcome("404: agent not found");
+    await outcome("approveTool, as edited → 404: agent not found");
     await page.locator("h2", { hasText: "Waiting for an answer (1)" }).waitFor();
     await shot(page, "ask-refused");
     await page.getByLabel("Only what is wrong").check();
@@ -199,12 +199,12 @@ describe.skipIf(!hasBrowser)("an ask on the page", () => {
       const app = name === "coven" ? serveCoven(workspace) : serveEmacsAgent(workspace);
       const { page: url, options } = await facing(name, await listening(app));
       const page = await opened(url);
-      const { heard } = name === "coven" ? talkCoven(options) : await talkEmacsAgent(options, workspace.root);
+      const { received } = name === "coven" ? talkCoven(options) : await talkEmacsAgent(options, workspace.root);
       const label = name === "coven" ? "approveTool: approved true" : "approve";
       const approve = page.getByRole("button", { name: label, exact: true, disabled: false });
       const isDone = () => {
-        const last = heard.at(-1);
-        return last?.type === "done" || (last?.state === "idle" && heard.some(({ type }) => type === "tool.call"));
+        const last = received.at(-1);
+        return last?.type === "done" || (last?.state === "idle" && received.some(({ type }) => type === "tool.call"));
       };
       // One approval after the other, as the agent asks.
       const goOn = async () => {
@@ -243,9 +243,7 @@ describe.skipIf(!hasBrowser)("an ask on the page", () => {
     const talk = read(session);
     await page.getByRole("button", { name: 'client.approval_response: approved true, scope "all"' }).click();
     const proposal = page.locator(".ask", { hasText: "patch.proposed" });
-    await proposal
-      .locator(".missing", { hasText: "needs applied_hash, which the conversation does not tell" })
-      .waitFor();
+    await proposal.locator(".missing", { hasText: "needs applied_hash, not found in the conversation" }).waitFor();
     await proposal.getByRole("button", { name: "client.patch_apply_result: success true…" }).click();
     await page.locator(".send .missing", { hasText: "applied_hash" }).waitFor();
     await shot(page, "ask-missing");
@@ -257,10 +255,10 @@ describe.skipIf(!hasBrowser)("an ask on the page", () => {
     await page.getByLabel("Raw text").fill(JSON.stringify({ ...body, applied_hash: `sha256:${"0".repeat(64)}` }));
     await page.locator(".send .primary").click();
     await proposal
-      .locator(".outcome .good", { hasText: "client.patch_apply_result: success true → Sent on connection" })
+      .locator(".outcome .good", { hasText: "client.patch_apply_result, as edited → Sent on connection" })
       .first()
       .waitFor();
-    expect(talk.heard.map(({ type }) => type)).toContain("patch.proposed");
+    expect(talk.received.map(({ type }) => type)).toContain("patch.proposed");
     await session.close();
   });
 

@@ -3,6 +3,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { type Entry, read, tapeOf } from "@parlance/conformance";
 import { lint } from "@parlance/language/lint";
+import { Refusal } from "@parlance/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { routesOf } from "../src/node/routes.js";
 import { contract, ended, files, inspected, temporary } from "./harbour.js";
@@ -52,7 +53,9 @@ describe("a planted secret", () => {
 
   test("reaches no endpoint of the page and no line of the feed", async () => {
     const cases = await temporary();
-    const say = async function* () {
+    const say = async function* ({ ship }: { ship: string }) {
+      if (ship === "refused")
+        throw new Refusal(`no: ${SECRET}-header, ${SECRET}-token, ${SECRET}-key`, { status: 403 });
       yield { type: "word", text: `you said ${SECRET}, and ${SECRET}-cookie` };
       yield { type: "word", text: `\n\`\`\`diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+${SECRET}\n\`\`\`\n` };
       yield { type: "over" };
@@ -74,7 +77,15 @@ describe("a planted secret", () => {
       parameters: { ship: "otter" },
       body: JSON.stringify({ text: SECRET, harbour_pass: SECRET }),
     });
-    const seen = await rows((all) => all.filter(({ kind }) => kind === "end").length === 2);
+    // Refused as the client that was observed, and as the page itself.
+    const refused = { name: "say", parameters: { ship: "refused" }, body: '{"text":"a"}' };
+    const outcomes = [await post("/api/call", { ...refused, credentials: 1 }), await post("/api/call", refused)];
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(
+      outcomes.map(() => ({ ok: false, text: expect.stringMatching(/^403: no: __redacted_/) })),
+    );
+    const credentials = await (await get("/api/credentials")).json();
+    expect(credentials[0]).toMatchObject({ names: expect.arrayContaining(["authorization"]) });
+    const seen = await rows((all) => all.filter(({ kind }) => kind === "end").length === 4);
     // A file that was recorded without redaction.
     const header = { recording: 1, versions: {}, began: new Date(0).toISOString(), redacted: [] };
     const request = {
@@ -109,7 +120,7 @@ describe("a planted secret", () => {
     const opened = await (
       await fetch(`${origin}/api/open?name=${SECRET}.jsonl`, { method: "POST", headers, body: file })
     ).json();
-    const answers: string[] = [JSON.stringify(seen), JSON.stringify(opened)];
+    const answers: string[] = [seen, opened, outcomes, credentials].map((one) => JSON.stringify(one));
     for (const log of ["live", opened.id]) {
       const all = await rows((some) => some.length >= (log === "live" ? seen.length : 5), log);
       answers.push(JSON.stringify(all));

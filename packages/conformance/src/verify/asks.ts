@@ -40,7 +40,7 @@ export class SessionAsks {
     if (list.length > MAX_ASKS) asks[from].withdraw(list[0]!);
   }
 
-  /** An operation may answer an ask on a stream or channel. Without a session only the key tells on which one. */
+  /** An operation may answer an ask on a stream or channel. Without a session only the key names it. */
   operation(open: Open, { name, input, session }: Asked): void {
     const { exchanges = [] } = this.#contract;
     if (!exchanges.some(({ answers }) => answers.some(({ operation }) => operation === name))) return;

@@ -12,17 +12,17 @@ export interface AskedIn {
   /** The operation or channel that asks. */
   readonly call: string | undefined;
   readonly session: string | undefined;
-  /** What the call was made with. */
+  /** Parameters and body of the call. */
   readonly input: Fields;
 }
 
-/** Names what an answer lacks by the checks of the contract, which know what a schema requires only in some cases. */
+/** Names the properties that an answer lacks by the checks of the contract, which also know conditional ones. */
 export type Lacking = (answer: Omit<Answer, "missing">, call: string) => readonly string[];
 
 /** The most buttons of one answer. */
 const MAX_CHOICES = 6;
 
-/** Stands for a secret that was left out: it is no value to send. */
+/** The placeholder of a secret, which is not a value to send. */
 const REDACTED = /__redacted_\d+__/;
 
 /**
@@ -41,21 +41,21 @@ export function answersOf(contract: PageContract, asked: AskedIn, lacking: Lacki
       ...(key !== undefined && { [key]: ask.key }),
     };
     const same = whole.map((one) => mapped(one.same ?? {}, (pointer) => valueAt(question, pointer)));
-    const tell = teller([given, question, ...same, input]);
+    const find = finder([given, question, ...same, input]);
     const made =
       operation !== undefined
-        ? operationAnswers(contract, operation, given, tell)
+        ? operationAnswers(contract, operation, given, find)
         : message !== undefined && client.includes(message)
           ? messageAnswers(contract, message, given)
           : [];
-    return made.map((answer) => completed(contract, answer, tell, (one) => lacking(one, call)));
+    return made.map((answer) => completed(contract, answer, find, (one) => lacking(one, call)));
   });
 }
 
-type Tell = (name: string) => unknown;
+type Find = (name: string) => unknown;
 
 /** Finds a value by its name. The first source that has it wins. */
-function teller(sources: readonly Fields[]): Tell {
+function finder(sources: readonly Fields[]): Find {
   return (name) => {
     const source = sources.find((one) => Object.hasOwn(one, name) && one[name] !== undefined && one[name] !== "");
     const value = source?.[name];
@@ -76,13 +76,13 @@ function messageAnswers({ messages, schemas, tag }: PageContract, message: strin
   }));
 }
 
-function operationAnswers({ operations, schemas }: PageContract, name: string, given: Fields, tell: Tell): Draft[] {
+function operationAnswers({ operations, schemas }: PageContract, name: string, given: Fields, find: Find): Draft[] {
   const { parameters: places = {}, body, when } = operations[name]!;
   const needed = Object.entries(places).filter(
     ([key, place]) => place.in === "path" || place.required || Object.hasOwn(given, key),
   );
-  const told = needed.map(([key]) => [key, tell(key)] as const).filter(([, value]) => value !== undefined);
-  const parameters = Object.fromEntries(told.map(([key, value]) => [key, String(value)]));
+  const found = needed.map(([key]) => [key, find(key)] as const).filter(([, value]) => value !== undefined);
+  const parameters = Object.fromEntries(found.map(([key, value]) => [key, String(value)]));
   if (body === undefined) return [{ label: name, operation: name, parameters }];
   const rest = Object.fromEntries(Object.entries(given).filter(([key]) => !Object.hasOwn(places, key)));
   const fits = withoutUnknown(schemas, body, rest);
@@ -94,11 +94,11 @@ function operationAnswers({ operations, schemas }: PageContract, name: string, g
   }));
 }
 
-/** An answer with what it requires, as far as the conversation tells. */
+/** Adds the required values that the conversation has, and names the others. */
 function completed(
   contract: PageContract,
   draft: Draft,
-  tell: Tell,
+  find: Find,
   lacking: (draft: Draft) => readonly string[],
 ): Answer {
   const { parameters: places = {}, body: bodyTitle } = contract.operations[draft.operation ?? ""] ?? {};
@@ -111,12 +111,12 @@ function completed(
   const fill = (names: readonly string[]): string[] =>
     names.filter((name) => {
       if (Object.hasOwn(answer.body!, name)) return false;
-      const value = tell(name);
+      const value = find(name);
       if (value !== undefined) answer = { ...answer, body: { ...answer.body, [name]: value } };
       return value === undefined;
     });
   const unknown = fill(propertiesOf(contract.schemas, title).required);
-  // What is required only in some cases shows once the rest is there.
+  // Conditional properties are required once the others are there.
   const conditional = absent.length > 0 ? [] : fill(lacking(answer));
   return { ...answer, missing: [...new Set([...absent, ...unknown, ...conditional])] };
 }
@@ -140,7 +140,7 @@ function constantsOf(schemas: Schemas, title: string): Fields {
   return Object.fromEntries(constants.filter(([, value]) => value !== undefined));
 }
 
-/** Those values that the schema has properties for: a session may be in the path alone. */
+/** Leaves out values that the schema has no property for: a session may be in the path alone. */
 function withoutUnknown(schemas: Schemas, title: string, given: Fields): Fields {
   const { properties } = propertiesOf(schemas, title);
   return Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(properties, name)));

@@ -6,7 +6,7 @@ import type { Credentials } from "./credentials.js";
 import { BadRequest } from "./guard.js";
 import type { Log } from "./log.js";
 
-/** What the asks of a live conversation are answered with. */
+/** The parts of an inspector that answers are made of. */
 export interface Answering {
   readonly log: Log;
   readonly caller: Pick<Caller, "check" | "checkFrame">;

@@ -10,7 +10,7 @@ export interface PageCall {
   readonly name: string;
   readonly parameters: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Those of an observed call, to make this one as its client. */
+  /** The credentials of an observed call, to make this one as its client. */
   readonly credential?: Credential;
 }
 

@@ -1,7 +1,7 @@
 import { type HeaderList, type RedactOptions, Redactor } from "@parlance/conformance";
 import type { CredentialInfo } from "../ask.js";
 
-/** What a request was authorized by. */
+/** The credentials of a request. */
 export interface Credential {
   readonly headers: HeaderList;
   /** Names and values of the query. */
@@ -23,14 +23,14 @@ const PROBE = "probe-secret-4711";
 const PAIR = `probe=${PROBE}`;
 
 /**
- * The credentials of observed requests, so that a person can answer as the client that was asked. They are held in memory, go to the
- * target only, and are what a recording leaves out by its name: a header, a cookie, or a parameter of the query.
+ * The credentials of observed requests, so that a person can answer as the client that was asked. They stay in memory and are sent to the
+ * target only. A header, cookie or query parameter is one of them if a recording leaves it out because of its name.
  */
 export class Credentials {
   readonly #options: RedactOptions;
   /** The least recently seen first. */
   readonly #held = new Map<string, { readonly c: number; readonly credential: Credential }>();
-  /** Connection -> the key of what it had. */
+  /** Connection -> the key of its credentials. */
   readonly #keys = new Map<number, string>();
   readonly #names = new Map<string, boolean>();
 

@@ -194,7 +194,7 @@ export function App({ state: first }: { readonly state: PageState }) {
               <Send
                 {...{ contract, draft, setDraft, credentials }}
                 view={log?.live ? view : undefined}
-                decided={({ row: asked, label }, outcome) => decide({ row: asked, label, outcome })}
+                decided={(asked, label, outcome) => decide({ row: asked, label, outcome })}
               />
             )}
             {panel === "edits" &&

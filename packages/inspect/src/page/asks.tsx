@@ -8,7 +8,7 @@ import { type Draft, type Sent, sendDraft } from "./send-draft.js";
 import type { LogView } from "./store.js";
 import { Tree } from "./tree.js";
 
-/** A decision of the page about an ask, and what came of it; no outcome while it is on its way. */
+/** A decision about an ask. It has no outcome while it is on its way. */
 export interface Decision {
   readonly row: Row;
   readonly label: string;
@@ -72,13 +72,13 @@ function Ask({ row, isWaiting, decision, credentials, choose, edit, decide, dism
   }, [row.n]);
   const answers = view?.answers ?? [];
   const isSending = decision !== undefined && decision.outcome === undefined;
-  const draftOf = ({ operation, message, parameters, body, missing, label }: Answer): Draft => ({
+  const draftOf = ({ operation, message, parameters, body, missing }: Answer): Draft => ({
     name: operation ?? row.call!,
     ...(message !== undefined && { message, connection: row.c }),
     parameters,
     body,
     credentials: as,
-    ask: { row, label, missing },
+    ask: { row, missing },
   });
   const answer = async (one: Answer) => {
     const { label } = one;
@@ -130,7 +130,7 @@ function Ask({ row, isWaiting, decision, credentials, choose, edit, decide, dism
   );
 }
 
-/** Names what a person has to fill in, once for the buttons that lack the same. */
+/** Names the values that a person has to fill in, once for all buttons that lack the same. */
 function Missing({ answers }: { readonly answers: readonly Answer[] }) {
   const labels = new Map<string, string[]>();
   for (const { label, missing } of answers)
@@ -139,7 +139,7 @@ function Missing({ answers }: { readonly answers: readonly Answer[] }) {
     <>
       {[...labels].map(([names, all]) => (
         <p key={names} class="missing">
-          “{all.join("”, “")}” needs {names}, which the conversation does not tell: fill it in before you send it.
+          “{all.join("”, “")}” needs {names}, not found in the conversation: fill it in before you send it.
         </p>
       ))}
     </>

@@ -2,7 +2,7 @@ import type { Outcome } from "../ask.js";
 import type { Row } from "../row.js";
 import { post } from "./api.js";
 
-/** What the form begins with: a call, or a message on a channel. */
+/** The beginning of a form: a call, or a message on a channel. */
 export interface Draft {
   readonly name: string;
   readonly message?: string;
@@ -11,11 +11,11 @@ export interface Draft {
   readonly connection?: number;
   /** The connection whose credentials it is sent with. */
   readonly credentials?: number;
-  /** The ask that it answers, and what a person has to fill in. */
-  readonly ask?: { readonly row: Row; readonly label: string; readonly missing: readonly string[] };
+  /** The ask that it answers, and the names of values that a person has to fill in. */
+  readonly ask?: { readonly row: Row; readonly missing: readonly string[] };
 }
 
-/** What came of it: why it was not sent, or its outcome. */
+/** The outcome, or the reason why nothing was sent. */
 export interface Sent {
   readonly broken?: { readonly message: string };
   readonly outcome?: Outcome;
@@ -29,7 +29,7 @@ interface Sending {
   readonly force?: boolean;
 }
 
-/** Sends a draft, or says why it breaks the contract. */
+/** Sends a draft, unless it breaks the contract. */
 export function sendDraft(
   { name, message, parameters, body, connection, credentials }: Draft,
   { text = body === undefined ? "" : JSON.stringify(body), times, force }: Sending = {},

@@ -1,11 +1,12 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import type { CredentialInfo, Outcome } from "../ask.js";
+import type { Row } from "../row.js";
 import { blank, initial } from "../schema.js";
 import type { PageContract } from "../state.js";
 import { corrupted, places, without } from "./corrupt.js";
 import { CredentialChoice } from "./credentials.js";
 import { Field } from "./form.js";
-import { visible } from "./inert.js";
+import { visible, visibleLine } from "./inert.js";
 import { Parameter } from "./parameter.js";
 import { type Draft, type Sent, sendDraft } from "./send-draft.js";
 import type { LogView } from "./store.js";
@@ -17,8 +18,8 @@ interface SendProps {
   readonly draft: Draft;
   readonly setDraft: (draft: Draft) => void;
   readonly credentials: readonly CredentialInfo[];
-  /** Reports what came of the answer to an ask. */
-  readonly decided: (ask: NonNullable<Draft["ask"]>, outcome: Outcome) => void;
+  /** Reports the outcome of the answer to an ask. */
+  readonly decided: (row: Row, label: string, outcome: Outcome) => void;
 }
 
 /** A call or a channel's message: a form from its schema, and its JSON beside it. */
@@ -59,7 +60,8 @@ export function Send({ contract, view, draft, setDraft, credentials, decided }: 
     setBroken(wrong?.message ?? "");
     if (!outcome) return;
     setAnswer(times > 1 ? { ...outcome, text: `Sent ${times} times. The last: ${outcome.text}` } : outcome);
-    if (draft.ask) decided(draft.ask, outcome);
+    // The values may be others than those of the button that opened the form.
+    if (draft.ask) decided(draft.ask.row, `${message ?? name}, as edited`, outcome);
   };
   const open = [...(view?.calls.values() ?? [])].filter(
     (call) => call.socket && call.name === name && call.state === "open",
@@ -169,12 +171,12 @@ function onConnection({ connection: _, ...draft }: Draft, chosen: string): Draft
   return chosen === "" ? draft : { ...draft, connection: Number(chosen) };
 }
 
-/** What the answer of an ask still needs. */
-function Answering({ ask: { row, label, missing } }: { readonly ask: NonNullable<Draft["ask"]> }) {
+/** The ask that the form answers, and the values that it still needs. */
+function Answering({ ask: { row, missing } }: { readonly ask: NonNullable<Draft["ask"]> }) {
   return (
     <p class={missing.length > 0 ? "missing" : "soft"}>
-      Answers {row.type} of connection {row.c}: {label}.
-      {missing.length > 0 && ` The conversation does not tell ${missing.join(", ")}: fill it in.`}
+      Answers {visibleLine(row.type ?? "")} of connection {row.c}.
+      {missing.length > 0 && ` Not found in the conversation: ${missing.join(", ")}. Fill it in.`}
     </p>
   );
 }

@@ -76,7 +76,12 @@ function Branch({ value, wrong, at, depth, isWrong, label, children }: BranchPro
   );
 }
 
+/** Characters of one string that are shown. */
+const MAX_STRING = 20_000;
+
 function shown(value: unknown): string {
   if (typeof value !== "string") return String(value);
-  return visible(JSON.stringify(value).replaceAll("\\n", "\n").slice(0, 20_000));
+  const text = JSON.stringify(value).replaceAll("\\n", "\n");
+  const rest = text.length - MAX_STRING;
+  return visible(text.slice(0, MAX_STRING)) + (rest > 0 ? ` … and ${rest} more characters` : "");
 }
