@@ -186,6 +186,7 @@ export class Verifier {
         // A server may answer before it has read the whole request.
         this.#close(open, entry.from);
         const missing = this.#metadataOnly ? undefined : missingEnd(this.#contract, open);
+        if (missing === undefined) this.#asks.end(open);
         return this.#lost(open, line, missing);
       }
       case "close": {

@@ -88,34 +88,52 @@ test("an operation answers what a stream of the same session has asked, and no o
   expect((await verified(...open, ...docks(2, "daphne", "b3"))).asks).toHaveLength(2);
 });
 
+// A contract without sessions.
+const post = (c: number, target: string, body: object, headers: readonly (readonly string[])[] = []) => [
+  line(c, "client", {
+    kind: "request",
+    method: "POST",
+    target,
+    headers: [["Content-Type", "application/json"], ...headers],
+  }),
+  line(c, "client", { kind: "body", text: JSON.stringify(body) }),
+];
+const tool = { name: "write_file", input_json: "{}", request_id: "r" };
+const stream = (c: number, id: string, headers: readonly (readonly string[])[] = []) => [
+  ...post(c, "/api/agents/a/send", { message: "hi" }, headers),
+  line(c, "server", { kind: "response", status: 200, headers: [["Content-Type", "text/event-stream"]] }),
+  line(c, "server", { kind: "event", event: "tool_approval", text: JSON.stringify({ ...tool, id }) }),
+];
+const decided = (c: number, status: number, tool_id: string) => [
+  ...post(c, "/api/tools/approve", { agent_id: "a", tool_id, approved: true }),
+  line(c, "server", { kind: "response", status, headers: [] }),
+];
+const openIn = async (...lines: Entry[]) => {
+  const { asks } = await verifiedBy(coven as unknown as AnyContract, ...lines);
+  return asks.map((ask) => JSON.parse(ask.slice("server ".length)).id);
+};
+
 test.each([
   [200, "t1", ["t2"]],
   [404, "t1", ["t1", "t2"]],
   [200, "t3", ["t1", "t2"]],
 ])(
   "without sessions, an operation answered with %i settles the ask of any stream that has its key %s",
-  async (status, tool_id, open) => {
-    const post = (c: number, target: string, body: object) => [
-      line(c, "client", { kind: "request", method: "POST", target, headers: [["Content-Type", "application/json"]] }),
-      line(c, "client", { kind: "body", text: JSON.stringify(body) }),
+  async (status, id, open) => {
+    expect(await openIn(...stream(1, "t1"), ...stream(2, "t2"), ...decided(3, status, id))).toEqual(open);
+  },
+);
+
+test.each([[[]], [[["Parlance-Resume", "0".repeat(32)]]]])(
+  "a stream that has ended takes its requests with it, and a later one may have their keys (%j)",
+  async (headers) => {
+    const first = [
+      ...stream(1, "t1", headers),
+      line(1, "server", { kind: "event", event: "done", text: '{"full_response":""}' }),
+      line(1, "server", { kind: "end" }),
     ];
-    const stream = (c: number, id: string) => [
-      ...post(c, "/api/agents/a/send", { message: "hi" }),
-      line(c, "server", { kind: "response", status: 200, headers: [["Content-Type", "text/event-stream"]] }),
-      line(c, "server", { kind: "event", event: "tool_approval", text: JSON.stringify({ ...tool, id }) }),
-    ];
-    const tool = { name: "write_file", input_json: "{}", request_id: "r" };
-    const decision = [
-      ...post(3, "/api/tools/approve", { agent_id: "a", tool_id, approved: true }),
-      line(3, "server", { kind: "response", status, headers: [] }),
-    ];
-    const { asks } = await verifiedBy(
-      coven as unknown as AnyContract,
-      ...stream(1, "t1"),
-      ...stream(2, "t2"),
-      ...decision,
-    );
-    expect(asks.map((ask) => JSON.parse(ask.slice("server ".length)).id)).toEqual(open);
+    expect(await openIn(...first)).toEqual([]);
+    expect(await openIn(...first, ...stream(2, "t1"), ...decided(3, 200, "t1"))).toEqual([]);
   },
 );
 

@@ -61,6 +61,11 @@ export class SessionAsks {
     this.#asks.delete(connection);
   }
 
+  /** A stream is over for good, with its own requests; those of a session stay. */
+  end({ asked, key, c }: Open): void {
+    if (asked && asked.session === undefined) this.#asks.delete(key ?? c);
+  }
+
   #of({ asked, key, c }: Open): Asks {
     const name = asked?.session ?? key ?? c;
     const known = this.#asks.get(name);
