@@ -9,6 +9,7 @@ const LONG_FILES = [
   "store-redis/test/schedules.test.ts",
   "resume/cuts.test.ts",
   "inspect/test/page.test.ts",
+  "inspect/test/asks-page.test.ts",
   "cli/test/conform.test.ts",
   "hostile-agents.test.ts",
   "safety/cuts.test.ts",

@@ -23,10 +23,23 @@ export function readInnerJson(text: string): InnerJson | undefined {
 function parseObject(text: string): object | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
+    if (typeof value !== "object" || value === null) return undefined;
+    // Readers differ in which of two equal names counts, so a person has to see both.
+    return namesIn(value) === text.replace(/"(?:[^"\\]|\\.)*"/g, "").split(":").length - 1 ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** The number of names in all objects of a value. */
+function namesIn(value: object): number {
+  let names = 0;
+  const left: object[] = [value];
+  for (let next = left.pop(); next; next = left.pop()) {
+    if (!Array.isArray(next)) names += Object.keys(next).length;
+    for (const one of Object.values(next)) if (typeof one === "object" && one !== null) left.push(one);
+  }
+  return names;
 }
 
 /** A text that is cut within JSON with its strings and brackets closed: with its last value, and without it. Empty for one that is not cut. */

@@ -55,12 +55,24 @@ describe("readInnerJson", () => {
     expect(cut).toBeGreaterThan(300);
   });
 
-  it.each(["", "text", "12", '"a"', "null", "[note] fix it", "{a}", '{"a":1} and more', "{}x", '{"a":1]', "[", '{"a'])(
-    "reads no JSON in %j",
-    (text) => {
-      expect(readInnerJson(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    "",
+    "text",
+    "12",
+    '"a"',
+    "null",
+    "[note] fix it",
+    "{a}",
+    '{"a":1} and more',
+    "{}x",
+    '{"a":1,"a":2}',
+    '{"a":[{"b":1,"b":1}]}',
+    '{"a":1]',
+    "[",
+    '{"a',
+  ])("reads no JSON in %j", (text) => {
+    expect(readInnerJson(text)).toBeUndefined();
+  });
 
   it.each<[string, unknown]>([
     ['{"command":"rm -rf', { command: "rm -rf" }],
@@ -82,8 +94,8 @@ describe("readInnerJson", () => {
       for (let round = 0; round < 5; round++) readInnerJson(text);
       return performance.now() - began;
     };
-    timeOf(20_000);
-    expect(timeOf(160_000) / timeOf(20_000)).toBeLessThan(40);
+    timeOf(5000);
+    expect(timeOf(40_000) / timeOf(5000)).toBeLessThan(40);
   });
 });
 

@@ -156,6 +156,8 @@ describe.skipIf(!hasBrowser)("the page, driven in Chromium,", () => {
       '"></textarea><svg onload=window.hit=1> {{7*7}} javascript:window.hit=1',
       "مرحبا بالعالم שלום 👩‍👩‍👧‍👦 🏳️‍🌈 e\u0301",
     ];
+    const deep = `${"[".repeat(5000)}1${"]".repeat(5000)}`;
+    hostile.push(deep, `{"a":${JSON.stringify(deep)}}`);
     const lines = hostile.flatMap((text) => [word(text), JSON.stringify({ kind: text, [text]: text })]);
     const { page: url } = await inspected();
     const page = await opened(url);

@@ -5,7 +5,7 @@ import { visible } from "./inert.js";
 /** Children that are shown at once; the rest comes with a button of the browser's own, `details`. */
 const MAX_CHILDREN = 200;
 
-/** Levels below which JSON in a string is shown as text. */
+/** The most levels that are shown: a peer may nest thousands. */
 const MAX_DEPTH = 64;
 
 interface TreeProps {
@@ -21,7 +21,8 @@ interface TreeProps {
 export function Tree({ value, wrong, name, at = "", depth = 0 }: TreeProps) {
   const isWrong = wrong.includes(at);
   const label = name === undefined ? null : <span class="key">{visible(name)}: </span>;
-  const inner = typeof value === "string" && depth < MAX_DEPTH ? readInnerJson(value) : undefined;
+  if (depth >= MAX_DEPTH) return <p class="soft">and deeper levels, in the text beside it</p>;
+  const inner = typeof value === "string" ? readInnerJson(value) : undefined;
   if (inner)
     return (
       <Branch value={inner.value} wrong={[]} at={at} depth={depth} isWrong={isWrong} label={label}>
