@@ -35,6 +35,11 @@ export function sample(
   return fc.sample(arbitrary(document, schema), { seed: options.seed, numRuns: options.count });
 }
 
+/** Whether ajv accepts a value as this schema of the document. It reads the document, not the code that was generated from it. */
+export function isValid(document: ContractDocument, title: string, value: unknown): boolean {
+  return ajvOf(document).getSchema(document.schemas[title]!.$id as string)!(value) === true;
+}
+
 let samples = 0;
 const validators = new WeakMap<ContractDocument, Ajv2020>();
 function ajvOf(document: ContractDocument): Ajv2020 {
