@@ -33,6 +33,11 @@ export interface ConnectOptions {
   /**
    * Called when the connection of a stream or channel is lost, before each attempt to join it again, when it is joined and when it is over.
    * An editor shows from it that an agent is away.
+   *
+   * @example
+   * ```ts
+   * connect(coven, { onConnection: ({ call, type }) => showStatus(`${call}: ${type}`) });
+   * ```
    */
   readonly onConnection?: OnConnection | undefined;
   /** Ends every call, stream and channel of this client. */

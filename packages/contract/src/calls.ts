@@ -32,7 +32,14 @@ export interface CallOptions {
   /** Ends the call: the request is aborted, a stream's body is cancelled, a channel is closed. */
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Called when the connection of this stream or channel is lost, joined again or over, beside the client's own. */
+  /**
+   * Called when the connection of this stream or channel is lost, joined again or over, beside the client's own.
+   *
+   * @example
+   * ```ts
+   * const turn = agent.send(input, { onConnection: ({ type }) => showStatus(type === "joined" ? "" : type) });
+   * ```
+   */
   readonly onConnection?: OnConnection | undefined;
 }
 
@@ -180,18 +187,7 @@ export interface Call<S = never> extends CallContext<S> {
   readonly ask?: OpenAsk | undefined;
 }
 
-/**
- * The context of a stream's handler, which may yield messages, send them, or both.
- *
- * @example
- * ```ts
- * async send({ content }, call) {
- *   const approve = (id: string) => call.ask({ type: "tool_approval", id, name: "write_file", input_json: "{}", request_id: "1" });
- *   await runAgent(content, { onText: (text) => call.send({ type: "text", text }), approve, signal: call.signal });
- *   await call.send({ type: "done", full_response: "" });
- * }
- * ```
- */
+/** The context of a stream's handler, which may yield messages, send them, or both. */
 export interface StreamCall<Out, Asks = Record<never, never>, S = never> extends CallContext<S> {
   /**
    * Sends a message to the stream's reader, after those sent and yielded before. For callbacks, which cannot `yield`. Can be used without `call`.
@@ -201,6 +197,13 @@ export interface StreamCall<Out, Asks = Record<never, never>, S = never> extends
    *
    * @throws `Violation` for a message that breaks its schema; `Disconnected` with code `slow_reader` at the limit, or `closed` after the end;
    * `Refusal` for a question above `maxAsks`
+   * @example
+   * ```ts
+   * async send({ content }, call) {
+   *   await runModel(content, { onText: (text) => call.send({ type: "text", text }), signal: call.signal });
+   *   await call.send({ type: "done", full_response: "" });
+   * }
+   * ```
    */
   send(message: Out): Promise<void>;
   /**
@@ -209,6 +212,16 @@ export interface StreamCall<Out, Asks = Record<never, never>, S = never> extends
    *
    * Rejects with the reason of `call.signal` when the stream ends, with that of `options.signal`, with `Disconnected` (`timeout`) after
    * `askWithin`, an hour, and where `send` throws; never throws.
+   *
+   * @example
+   * ```ts
+   * async *send({ content }, call) {
+   *   const tool = { id: "t1", name: "write_file", input_json: JSON.stringify({ content }) };
+   *   const { approved } = await call.ask({ type: "tool_approval", ...tool, request_id: "1" });
+   *   yield { type: "text", text: approved ? "written" : "not written" };
+   *   yield { type: "done", full_response: "" };
+   * }
+   * ```
    */
   ask<T extends keyof Asks & string>(
     message: Out & { readonly type: T },

@@ -80,6 +80,11 @@ export interface Hooks {
   /**
    * Called when an operation that does not stream is answered, also with a refusal. A request that is refused before its operation and
    * input are known calls `refuse` alone; streams and channels call `open` and `close`.
+   *
+   * @example
+   * ```ts
+   * const hooks: Hooks = { done: ({ operation }, { status, duration }) => log({ operation, status, duration }) };
+   * ```
    */
   readonly done?: ((call: Called, result: Done) => void) | undefined;
   /** Called when a request, or one message of a channel, is refused. `cause` is what was thrown. */
