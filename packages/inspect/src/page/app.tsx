@@ -133,7 +133,8 @@ export function App({ state: first }: { readonly state: PageState }) {
   const [decisions, setDecisions] = useState<Decisions>(new Map());
   const decide = (one: Decision) => setDecisions((all) => new Map(all).set(one.row.n, one));
   const dismiss = (n: number) => setDecisions((all) => new Map([...all].filter(([at]) => at !== n)));
-  const credentials = useCredentials(first.target !== undefined, view.calls.size);
+  const isNeeded = Boolean(canSend) && (panel === "send" || view.asks.size > 0);
+  const credentials = useCredentials(isNeeded, view.calls.size);
   return (
     <>
       <header>

@@ -3,13 +3,13 @@ import type { CredentialInfo } from "../ask.js";
 import { get } from "./api.js";
 import { visibleLine } from "./inert.js";
 
-/** The credentials that the inspector has seen, asked for again when there are more calls. Their values never come here. */
-export function useCredentials(canSend: boolean, calls: number): readonly CredentialInfo[] {
+/** The credentials that the inspector has seen, where they are needed; again when there are more calls. Their values never come here. */
+export function useCredentials(isNeeded: boolean, calls: number): readonly CredentialInfo[] {
   const [all, setAll] = useState<readonly CredentialInfo[]>([]);
   useEffect(() => {
     // Without the inspector, the end of the feed says so.
-    if (canSend) get<CredentialInfo[]>("/api/credentials").then(setAll, () => {});
-  }, [canSend, calls]);
+    if (isNeeded) get<CredentialInfo[]>("/api/credentials").then(setAll, () => {});
+  }, [isNeeded, calls]);
   return all;
 }
 
