@@ -89,14 +89,12 @@ export function applyFile(
 /** Git's object name of the empty text. */
 const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
-/** Whether git's `index` line names the empty text, by at least 7 digits, before or after the change. */
 function readIndex({ git }: FilePatch): { wasEmpty: boolean; isEmptied: boolean } {
   const [wasEmpty = false, isEmptied = false] =
     git?.index?.split("..").map((name) => name.length > 6 && EMPTY.startsWith(name)) ?? [];
   return { wasEmpty, isEmptied };
 }
 
-/** The new side is the whole file. An existing text gives it line endings and byte order mark. */
 function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
   const hunk = hunks[0];
   if (!hunk) return kind === "create" ? { ok: true, text: "", hunks: [] } : refuse("stale");

@@ -8,10 +8,7 @@ const MAX_ELISION_LENGTH = 120;
 /** Files in which dots alone are code: stubs of Python, C, Lua, R and YAML. A body in Python may be left out as well. */
 const DOTTED_LANGUAGE = /\.(?:pyi|pxd|c|h|cc|cpp|cxx|hh|hpp|hxx|mm?|lua|r|ya?ml)$/i;
 
-/**
- * Whether a line stands for omitted lines: a comment that begins with dots (`// ... existing code ...`), or dots without a
- * comment that are alone or have words between them.
- */
+/** A comment that begins with dots (`// ... existing code ...`), or dots that are alone or have words between them. */
 export function isElision(line: string): boolean {
   if (line.length > MAX_ELISION_LENGTH || !hasDots(line)) return false;
   const comment = COMMENT.exec(line)?.[1];
@@ -23,11 +20,7 @@ export function hasDots(text: string): boolean {
   return text.includes("...") || text.includes("…");
 }
 
-/**
- * The first added line that stands for lines which would be lost; null where there is none. Where nothing is deleted none are
- * lost. An old line of the kind shows that the file itself has such lines. Dots without words can be text, and in some languages
- * they are code in place of one line.
- */
+/** The first added line that stands for deleted ones. An old line of the kind shows that the file has such lines; dots alone can be text or code. */
 export function findElision(changes: readonly string[], path: string): string | null {
   const added = changes.filter((line) => line[0] === "+" && hasDots(line) && isElision(line.slice(1)));
   const deleted = added.length === 0 ? [] : changes.filter((line) => line[0] === "-");

@@ -72,7 +72,6 @@ export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, te
   return plain([head, ...shown, advice].join("\n"));
 }
 
-/** Why dots in the lines are not filled in. */
 function accountDots({ conflict: { reason, candidates }, hunk }: Facts): Account {
   const dots = hunk?.lines.filter((line) => isElision(line.slice(1))) ?? [];
   const alone = dots.find((line) => line[0] !== " ");
@@ -118,7 +117,6 @@ function findAnchor(anchor: string, lines: readonly string[]): number {
   return lines.findIndex((line) => looseLine(line).startsWith(looseLine(anchor)));
 }
 
-/** Lines to insert, with no old ones beside them. */
 function accountBare({ hunk, hint }: Sides, row: number, lines: readonly string[]): Account {
   if (hint !== null)
     return [
@@ -134,7 +132,6 @@ function accountBare({ hunk, hint }: Sides, row: number, lines: readonly string[
   ];
 }
 
-/** The first old line that differs from the nearest place; or why lines that do not differ may not be changed. */
 function accountNear(sides: Sides, lines: readonly string[], place: number, differs: number | null): Account {
   const other = accountOther(sides, lines, place);
   if (other === null)
@@ -150,12 +147,10 @@ function accountNear(sides: Sides, lines: readonly string[], place: number, diff
   return [at, `looked for ${wanted}; ${found}.`, "Send the change again with old lines copied from the file."];
 }
 
-/** What the file has in place of an old line. */
 function describe(old: string, lines: readonly string[], row: number): string {
   return `at line ${row + 1} ${nameAlike(old, lines[row] ?? "") ?? `is ${quote(lines[row])}`}`;
 }
 
-/** Old lines that are at a place but for white space or characters; null where they are exactly the file's. */
 function accountOther({ old }: Sides, lines: readonly string[], place: number): Account | null {
   const other = old.findIndex((line, i) => withoutReturn(line) !== lines[place + i]);
   if (other < 0) return null;
@@ -206,7 +201,6 @@ function accountOne(sides: Sides, wanted: string, place: number, row: number, li
   return [row, problem, `${EXACTLY}, white space included.`];
 }
 
-/** The row of the line that a hunk is known by, and its quote: the first added (`+`) or deleted (`-`) one, else one beside its change. */
 function locate({ conflict: { at }, sides, lines }: Facts, mark: "+" | "-"): [row: number, at: string] {
   const start = (at ?? 1) - 1;
   if (sides === null || at === null) return [start, ""];
@@ -230,7 +224,6 @@ function addressOf({ anchors = [], atEnd }: Hunk): string {
   return atEnd ? "at the end of the file, where the patch wants them" : "where the patch wants them";
 }
 
-/** The file's lines around a row with their numbers: as many as there is room for. */
 function showLines(lines: readonly string[], row: number, room: number): string[] {
   const numbered = (at: number) => `${String(at + 1).padStart(5)} | ${clip(lines[at]!, MAX_SHOWN)}`;
   let from = Math.min(row, lines.length);
@@ -246,7 +239,6 @@ function showLines(lines: readonly string[], row: number, room: number): string[
   return lines.slice(from, to).map((_, i) => numbered(from + i));
 }
 
-/** The first line with one of these marks that has more than a bracket; or the first of any kind. */
 function tell(hunk: Hunk | undefined, marks: string): string {
   const bodies = (hunk?.lines ?? []).flatMap((line) => (marks.includes(line[0]!) ? [line.slice(1)] : []));
   return bodies.find((body) => body.trim().length > 1) ?? bodies[0] ?? hunk?.lines[0]?.slice(1) ?? "";
@@ -261,7 +253,6 @@ function clip(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-/** Lone surrogates and control characters are useless in a message. */
 function plain(message: string): string {
   return message.replace(/[^\P{Cc}\n\t]|\p{Surrogate}/gu, "\ufffd");
 }

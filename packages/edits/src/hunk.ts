@@ -67,7 +67,6 @@ function hashText(text: string): string {
   return hash(scratch.view, 0, encoder.encodeInto(text, scratch.bytes).written);
 }
 
-/** Of UTF-8, eight bytes at a time: a patch is hashed as fast as it is split into lines. */
 function hash(view: DataView, start: number, end: number): string {
   let low = 0x811c9dc5;
   let high = end - start;

@@ -1,9 +1,6 @@
 import { needText } from "./need.js";
 
-/**
- * A text as lines. Only a line feed ends a line: a carriage return before it belongs to the line, so no byte is lost.
- * Law: `joinLines(splitLines(text)) === text`. The empty text has no lines and ends, by convention, with a newline.
- */
+/** Only a line feed ends a line, so no byte is lost: `joinLines(splitLines(text)) === text`. The empty text ends with a newline. */
 export interface Lines {
   readonly lines: readonly string[];
   /** False where the last line has no line feed at its end. */

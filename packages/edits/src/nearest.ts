@@ -26,7 +26,6 @@ export function findNearest(
   return { place, differs: differs < 0 ? null : differs };
 }
 
-/** The line of the text that shares the most words with the longest old line, at least half of them. */
 function findLike(old: readonly string[], lines: readonly string[]): { place: number; differs: number } | null {
   const longest = old.reduce((best, line) => (line.length > best.length ? line : best), "");
   const wanted = wordsOf(longest);
@@ -61,10 +60,7 @@ const NAMES: Readonly<Record<string, string>> = {
 /** The most characters of a line that are compared one by one. */
 const MAX_COMPARED = 500;
 
-/**
- * Names the character of a file's line that only looks like the one in the text sought, or is invisible: `has U+00A0
- * (no-break space) where the patch has U+0020`. Null where the line does not look like the text, or is equal to it.
- */
+/** Names the first character that is invisible or only looks like the one sought; null where a line is not alike, or is equal. */
 export function nameAlike(sought: string, line: string): string | null {
   const charsOf = (text: string) => [...text.trim().slice(0, MAX_COMPARED)];
   const [wanted, there] = [charsOf(sought), charsOf(line)];
@@ -91,7 +87,6 @@ function isHidden(char: string): boolean {
   return /\p{Cf}/u.test(char);
 }
 
-/** Whether one of two characters is on every keyboard and the other may look like it. */
 function areAlike(one: string, other: string): boolean {
   return one <= "~" !== other <= "~" && /\s/u.test(one) === /\s/u.test(other);
 }

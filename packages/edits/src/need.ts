@@ -16,7 +16,6 @@ export function needPatch(values: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Whether a value, perhaps of untrusted JSON, has what every function reads. */
 function isFile(file: Partial<FilePatch> | null): boolean {
   const { before, after, hunks } = file ?? {};
   return (

@@ -74,7 +74,6 @@ function mergeFiles(ours: FilePatch, theirs: FilePatch): FilePatch | PatchConfli
   return { ...header, hunks: writeHunks(changes, shown) };
 }
 
-/** What both make of the file itself; null where they differ about it. */
 function mergeHeaders(ours: FilePatch, theirs: FilePatch): FilePatch | null {
   const [moved, rest] = ours.kind === "modify" && theirs.kind !== "modify" ? [theirs, ours] : [ours, theirs];
   const agree = rest.kind === "modify" || rest.after === moved.after;
@@ -104,10 +103,6 @@ function linesOf({ oldStart, oldEnd }: Span, changes: readonly HunkChange[], sho
   return [...made, ...keep(ends.at(-1)!, oldEnd)];
 }
 
-/**
- * Reads the changes of the hunks in the order of their places, and adds the old lines that they show to `shown`.
- * `no-place`: a hunk has no valid line numbers. `base`: two hunks claim the same lines, or differ about one.
- */
 function readChanges(hunks: readonly Hunk[], shown: Map<number, string>): HunkChange[] | "no-place" | "base" {
   const changes: HunkChange[] = [];
   let end = 0;
@@ -130,7 +125,6 @@ function readChanges(hunks: readonly Hunk[], shown: Map<number, string>): HunkCh
   return changes;
 }
 
-/** Hunks of the changes, with all that is shown of the text around them; what is shown without a gap is one hunk. */
 function writeHunks(changes: readonly HunkChange[], shown: ReadonlyMap<number, string>): Hunk[] {
   const hunks: Omit<Hunk, "id">[] = [];
   let shift = 0;

@@ -25,11 +25,7 @@ export interface LineDiffOptions extends DiffOptions {
   readable?: boolean | undefined;
 }
 
-/**
- * Finds the changes from the old text to the new one, in order, no two touching. As in git, lines become integers, equal
- * ends and lines of only one side are left out, the rest is compared, and each run moves to where it reads well.
- * Time is linear in the lines and grows with the cost; any cost gives correct changes.
- */
+/** Finds the changes in order, no two touching, as git does. Linear in the lines; any cost gives correct changes. */
 export function diffLines(a: Source, b: Source, options: LineDiffOptions = {}): LineChange[] {
   const { start, end } = commonEnds(a, b);
   const aEnd = a.length - end;
@@ -66,7 +62,6 @@ function markMany(
   for (let i = 0; i < keptRight.length; i++) if (kept.added[i] === 1) added[start + keptRight[i]!] = 1;
 }
 
-/** Marks the lines that the other side lacks as changed, and returns the indexes of the others. */
 function keepShared(numbers: Int32Array, others: Int32Array, size: number, changed: Uint8Array): Int32Array {
   const isShared = new Uint8Array(size);
   for (let i = 0; i < others.length; i++) isShared[others[i]!] = 1;
@@ -83,7 +78,6 @@ function take(numbers: Int32Array, indexes: Int32Array): Int32Array {
   return indexes.map((index) => numbers[index]!);
 }
 
-/** Whether the unmarked lines are really equal, not only by hash. */
 function isTrue(a: Source, b: Source, removed: Uint8Array, added: Uint8Array): boolean {
   let i = 0;
   let j = 0;

@@ -7,15 +7,11 @@ const UNREACHED = -1;
 /** Row d holds the furthest line of `a` on each diagonal from -d to d after d changes, with a margin of two columns. */
 const rows = /* @__PURE__ */ new Int32Array((FEW + 1) * (FEW + 5));
 
-/** Where diagonal 0 of row d is. */
 function middle(d: number): number {
   return d * (d + 5) + 2;
 }
 
-/**
- * The shortest changes between lines `start` to `aEnd` and `bEnd`, by Myers's greedy search, marked in the flags; false if
- * there are more than a few. Equal runs are compared as blocks of text, so a small change in a large text costs little.
- */
+/** Marks the shortest changes by Myers's greedy search; false if there are more than a few. Equal runs are compared as blocks of text. */
 export function markFew(
   a: Source,
   b: Source,
@@ -44,19 +40,16 @@ export function markFew(
   return false;
 }
 
-/** Where the d-th change reaches diagonal k, past one more line of `a`. */
 function stepRight(d: number, k: number, aEnd: number): number {
   const x = rows[middle(d - 1) + k - 1]!;
   return x !== UNREACHED && x < aEnd ? x + 1 : UNREACHED;
 }
 
-/** The same, past one more line of `b`. */
 function stepDown(d: number, k: number, bEnd: number): number {
   const x = rows[middle(d - 1) + k + 1]!;
   return x - k <= bEnd ? x : UNREACHED;
 }
 
-/** Walks the path back from its end. An equal run precedes each step. */
 function trace(length: number, end: number, aEnd: number, bEnd: number, removed: Uint8Array, added: Uint8Array): void {
   let k = end;
   for (let d = length; d > 0; d--) {

@@ -7,10 +7,7 @@ export interface Interned {
   readonly size: number;
 }
 
-/**
- * Numbers the lines `start` to `aEnd` and `bEnd` by two 32-bit hashes of each. Different lines may in theory share a
- * number: the caller must compare the lines found equal, and on a mismatch number them again with `internExactly`.
- */
+/** Numbers the lines by two 32-bit hashes of each. Lines found equal must be compared, and on a mismatch numbered by `internExactly`. */
 export function internByHash(a: Source, b: Source, start: number, aEnd: number, bEnd: number): Interned {
   const total = aEnd + bEnd - 2 * start;
   const mask = (2 << (32 - Math.clz32(total))) - 1;
@@ -85,7 +82,6 @@ function drawMultipliers(): Int32Array {
   return Int32Array.of((Math.random() * 0x100000000) | 1, (Math.random() * 0x100000000) | 1);
 }
 
-/** The code units, as bytes if all are ASCII: half the memory, and encoded natively. */
 function readCodes(text: string): Uint8Array | Uint16Array {
   const bytes = new TextEncoder().encode(text);
   if (bytes.length === text.length) return bytes;

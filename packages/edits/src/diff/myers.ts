@@ -93,7 +93,6 @@ function findMiddle(search: Search, minimal: boolean): void {
   }
 }
 
-/** One step further from the start on every diagonal; true if it meets the way back. */
 function stepOn(search: Search, odd: boolean): boolean {
   const { a, b, aEnd, bEnd, offset, forward, backward, bLow, bHigh } = search;
   if (search.fLow > search.aStart - bEnd) forward[offset + --search.fLow - 1] = -1;
@@ -119,7 +118,6 @@ function stepOn(search: Search, odd: boolean): boolean {
   return false;
 }
 
-/** The same from the end. */
 function stepBack(search: Search, odd: boolean): boolean {
   const { a, b, aStart, bStart, offset, forward, backward, fLow, fHigh } = search;
   if (search.bLow > aStart - search.bEnd) backward[offset + --search.bLow - 1] = 0x7fffffff;
@@ -151,7 +149,6 @@ function found(search: Search, at: number, on: number, thorough: number): true {
   return true;
 }
 
-/** Takes the point furthest from its corner. */
 function giveUp(search: Search): void {
   const { aStart, aEnd, bStart, bEnd, offset, forward, backward } = search;
   let far = -1;

@@ -19,10 +19,7 @@ export function slideChanges(source: Source, changed: Uint8Array, others: Uint8A
   }
 }
 
-/**
- * `start` to `end` is a run of changed lines in this text; `otherStart` to `otherEnd` is the run, often empty, that stands
- * at the same place of the other text. Runs are separated by exactly one unchanged line.
- */
+/** A run of changed lines, and the one, often empty, at the same place of the other text. One unchanged line is between runs. */
 interface Run {
   readonly source: Source;
   readonly changed: Uint8Array;
@@ -99,7 +96,6 @@ function bestSplit(source: Source, from: number, to: number, size: number): numb
   return best;
 }
 
-/** How good it is to split the text in front of the line: less is better. */
 function score(source: Source, line: number): { indent: number; penalty: number } {
   const own = line < source.length ? measureIndent(source, line) : -1;
   const above = nearest(source, line - 1, -1);
@@ -120,7 +116,6 @@ function score(source: Source, line: number): { indent: number; penalty: number 
   return { indent, penalty };
 }
 
-/** The indentation of the nearest line that is not blank, and how many blank lines are skipped to get there. */
 function nearest(source: Source, from: number, step: 1 | -1): { indent: number; blanks: number } {
   let blanks = 0;
   for (let i = from; i >= 0 && i < source.length; i += step) {
@@ -131,7 +126,6 @@ function nearest(source: Source, from: number, step: 1 | -1): { indent: number; 
   return { indent: -1, blanks };
 }
 
-/** Columns of white space in front of the line's text, tabs to multiples of 8, at most 200; -1 for a blank line. */
 function measureIndent({ text, starts }: Source, line: number): number {
   let columns = 0;
   const end = starts[line + 1]!;

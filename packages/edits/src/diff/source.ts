@@ -1,7 +1,4 @@
-/**
- * A text with its line offsets, for comparing. A line includes its line feed, so a last line without one differs from
- * the same line with one.
- */
+/** A text with its line offsets. A line includes its line feed, so a last line without one differs from the same line with one. */
 export interface Source {
   readonly text: string;
   /** Offset of each line, then the end of the last one. The array may be longer. */

@@ -39,7 +39,6 @@ export function diffTexts(before: string, after: string): TextEdit[] {
   }));
 }
 
-/** Where the lines of the protocol start; a carriage return alone ends one too. */
 function lineStarts(text: string): number[] {
   const starts = [0];
   for (const { index, 0: end } of text.matchAll(/\r\n|\n|\r/g)) starts.push(index + end.length);

@@ -116,7 +116,6 @@ function changesOf({ file: { kind }, source, target, creates }: State, text: str
   return changes;
 }
 
-/** The label of a file's change in the editor, and whether the user should confirm it. */
 function annotate({ file, creates }: State, hunks: readonly AppliedHunk[]): ChangeAnnotation {
   const { kind, before, after, whole, reason } = file;
   const verb = kind === "delete" ? "Delete" : creates ? "Create" : whole ? "Replace" : "Edit";

@@ -3,10 +3,7 @@ import type { Sides } from "../sides.js";
 import { type Outline, readBlocks, readOutline } from "./outline.js";
 import { lastUpTo, type Target } from "./target.js";
 
-/**
- * What a hunk says of its place beside line numbers. `inside`: the place fits its anchors and the end of the file, which
- * are part of the address. `contradicted`: its section is a line of the text, but not the one that the place is below.
- */
+/** `inside`: the place fits the anchors and the end of the file. `contradicted`: the section is in the text, but not above the place. */
 export interface Address {
   readonly inside: (row: number, rows: readonly number[]) => boolean;
   readonly contradicted: (row: number, rows: readonly number[]) => boolean;
@@ -59,7 +56,6 @@ export function readAddress({ hunk, leading }: Sides, target: Target): Address {
   };
 }
 
-/** Whether a hunk that begins at a row and changes lines from another on is in the block of its last anchor. */
 function readBelow(anchors: readonly string[], { lines, effort }: Target, own: Outlined): Below {
   const { find, indents } = own.outline;
   own.endOf ??= readBlocks(lines, indents, effort);

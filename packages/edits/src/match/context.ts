@@ -118,7 +118,6 @@ function walkFrom(anchor: number, row: number, sought: Sought): Walk | null {
   return walk;
 }
 
-/** Notes a blank line that only one side has. */
 function passBlank(
   { blanks }: Walk,
   i: number,
@@ -154,7 +153,6 @@ function judge(walk: Walk, sought: Sought): Verdict {
   return isUnclear ? "unclear" : "yes";
 }
 
-/** Whether enough lines match: a line that is deleted and stands nowhere else says more than context does. */
 function isHeld({ rows, other, left, anchor }: Walk, { keys, sides, index }: Sought): boolean {
   const holds = rows.filter((row, i) => row >= 0 && keys[i] !== "" && !other.has(i)).length;
   if (left.length + other.size === 0) return holds > 0;
@@ -180,10 +178,7 @@ function movesPast(sides: Sides, keys: readonly string[], between: readonly numb
   );
 }
 
-/**
- * Whether a blank line that only one side has touches a change that adds or deletes blank lines itself, or others of the
- * same kind: then which of them is meant cannot be told.
- */
+/** Whether a blank line that only one side has touches a change of blank lines, or others like it: which is meant cannot be told. */
 function changesBlanks({ rows, blanks }: Walk, { sides, keys, isBlankEdge }: Sought): boolean {
   const isBlank = (line: string) => line.trim() === "";
   return sides.changes.some((change) => {
@@ -201,10 +196,7 @@ function changesBlanks({ rows, blanks }: Walk, { sides, keys, isBlankEdge }: Sou
   });
 }
 
-/**
- * Whether lines that are only inserted, and either begin or end with a blank one, go where the text has blank lines that
- * the hunk left out: these then stay on the other side of the new lines.
- */
+/** Whether an insertion with one blank edge goes where the hunk left out the text's blank lines, which stay on its other side. */
 export function isBesideGap({ from, to, insert }: Change, rows: readonly number[]): boolean {
   const isBlank = (line: string | undefined) => line?.trim() === "";
   const isGap = from === to && rows[from - 1]! >= 0 && rows[from]! > rows[from - 1]! + 1;
@@ -232,7 +224,6 @@ function isSettled(rows: readonly number[], sides: Sides, lines: readonly string
     const [up, down] = slack(change, sides.old);
     const above = nearest(from - up - 1, -1);
     const below = nearest(to + down, 1);
-    /** An old line at the edge of a change stays with the new line there, whatever is between these rows. */
     const staysWith = (old: string, now: string, after = -1, before = -1) =>
       isReplaced && after >= 0 && before > after + 1 && isVersion(old, now, insert, lines.slice(after + 1, before));
     const first = staysWith(sides.old[from]!, insert[0]!, rows[above], gone[0]) ? from : above;
@@ -243,7 +234,6 @@ function isSettled(rows: readonly number[], sides: Sides, lines: readonly string
   });
 }
 
-/** Whether lines are only deleted, and what the hunk left out beside them stays: on one side of them, and not blank. */
 function isLoneDeletion({ from, to, insert }: Change, { old }: Sides, rows: readonly number[]): boolean {
   // Which of several blank lines, beside deleted ones or among them, the hunk left out cannot be known.
   const isSolid = old.slice(Math.max(0, from - 1), to + 1).every((line) => line.trim() !== "");
@@ -252,10 +242,6 @@ function isLoneDeletion({ from, to, insert }: Change, { old }: Sides, rows: read
   return insert.length === 0 && isSolid && !isOpen;
 }
 
-/**
- * Whether a new line is the next version of an old one and has its place: no other new line is more like it, and none of
- * the text's lines is as much like the new one, nor begins with the same word: in a list that is sorted it may have moved.
- */
 function isVersion(old: string, now: string, insert: readonly string[], others: readonly string[]): boolean {
   // The word that a line begins with, or the sign.
   const firstWord = (line: string) => /^\s*([\p{L}\p{N}_$]+|.?)/u.exec(line)![1];
@@ -267,14 +253,12 @@ function isVersion(old: string, now: string, insert: readonly string[], others: 
   );
 }
 
-/** The similarity of two lines at their beginnings and ends: from 0 to 1. */
 function likeness(old: string, now: string): number {
   const [a, b] = [looseLine(old), looseLine(now)];
   const { head, tail } = commonEnds(a, b);
   return (head + tail) / Math.max(a.length, b.length, 1);
 }
 
-/** How far a change of one kind could as well stand before or behind where it stands: its lines repeat those around it. */
 function slack({ from, to, insert }: Change, old: readonly string[]): [up: number, down: number] {
   if (insert.length > 0 && to > from) return [0, 0];
   const lines = insert.length > 0 ? insert : old.slice(from, to);
@@ -286,7 +270,6 @@ function slack({ from, to, insert }: Change, old: readonly string[]): [up: numbe
   return [up, down];
 }
 
-/** A missing line of context touches the insertion, except one at the hunk's edge with the change inside. */
 function isMissing(rows: readonly number[], from: number, to: number): boolean {
   const end = rows.length;
   const before = from > 1 && rows[from - 1] === -1;

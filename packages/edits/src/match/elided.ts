@@ -48,7 +48,6 @@ export function fillDots(sides: Sides, target: Target): Candidate | Conflict | n
   return refuse("not-found");
 }
 
-/** The place of a hunk whose dots are filled in. */
 function place(sides: Sides, row: number, rung: Rung, target: Target): Candidate | Conflict {
   const rows = inARow(row, sides.old);
   const address = readAddress(sides, target);
@@ -71,7 +70,6 @@ function cut({ hunk }: Sides, dots: ReadonlySet<string>): Piece[] | null {
   return pieces.length === 0 || pieces.some(({ sides }) => sides.old.join("").trim() === "") ? null : pieces;
 }
 
-/** Leaves to each piece the rows by which all of them stand in order. */
 function order(pieces: readonly Piece[]): void {
   let least = 0;
   for (const piece of pieces) {
@@ -85,7 +83,6 @@ function order(pieces: readonly Piece[]): void {
   }
 }
 
-/** The hunk with the text's lines as context in place of dots; null where these lines leave the block. */
 function fill({ hunk }: Sides, pieces: readonly Piece[], { lines: text, effort }: Target): Sides | null {
   const lines: string[] = [];
   let end = -1;
@@ -101,7 +98,6 @@ function fill({ hunk }: Sides, pieces: readonly Piece[], { lines: text, effort }
   return takeApart({ ...hunk, lines });
 }
 
-/** Whether no line stands outside of the block that the line above opens, or else that the line below is in. */
 function isInBlock(gap: readonly string[], above: string, below: string): boolean {
   const [outer, inner] = [indentOf(above), indentOf(below)];
   const least = inner > outer ? outer + 1 : inner;

@@ -32,10 +32,7 @@ const WIDTHS = [4, 2, 8, 3];
 const OPENS = /[:{([=,>]$/;
 const SAME: Indenting = { changed: false, write: (own) => own, spaced: false };
 
-/**
- * One rule for all lines, or none: the same; markers lost; a constant piece more or less, if the new lines lack it as the
- * old ones do; tabs for spaces or spaces for tabs.
- */
+/** One rule for all lines, or none: the same; markers lost; a constant piece more or less; tabs for spaces or spaces for tabs. */
 export function learnIndenting(
   pairs: readonly IndentPair[],
   inserts: readonly NewIndent[],
@@ -48,7 +45,6 @@ export function learnIndenting(
   return isShifted(pairs) ? shift(pairs, inserts, step) : changeTabs(pairs);
 }
 
-/** Whether all lines have the same piece more or less. A bracket alone on its line may have stayed, further out than the others. */
 function isShifted(pairs: readonly IndentPair[]): boolean {
   const [more, less] = pieces(pairs);
   return pairs.every(({ patch, text, body }) => less + text === more + patch || (patch === text && !hasWord(body)));
@@ -66,7 +62,6 @@ function hasWord(body: string): boolean {
   return /[\p{L}\p{N}]/u.test(body);
 }
 
-/** Null where the new lines may have the text's indentation already, or levels of another width. */
 function shift(pairs: readonly IndentPair[], inserts: readonly NewIndent[], step: () => number): Indenting | null {
   const [more, less] = pieces(pairs);
   const moved = pairs.filter(({ patch, text }) => patch !== text);
@@ -78,11 +73,6 @@ function shift(pairs: readonly IndentPair[], inserts: readonly NewIndent[], step
   return { changed: true, write, spaced: false };
 }
 
-/**
- * Whether context lines lost the one column of their marker: each that begins with a blank in the text has one less in the
- * patch, the others and the deleted lines are the same. The new lines are right then. "no" where it is something
- * else.
- */
 function loseMarkers(pairs: readonly IndentPair[], inserts: readonly NewIndent[]): Verdict {
   const isLost = ({ patch, text }: IndentPair) => text === ` ${patch}`;
   const isKept = ({ patch, text, deleted }: IndentPair) => patch === text && (deleted || text[0] !== " ");
@@ -105,12 +95,10 @@ function loseMarkers(pairs: readonly IndentPair[], inserts: readonly NewIndent[]
   return own.every((column) => column % 2 !== parity) ? "no" : "unclear";
 }
 
-/** Whether the first line alone lacks all its white space, as in a text that was copied from its first letter on. */
 function isTrimmed([first, ...others]: readonly IndentPair[]): boolean {
   return first!.patch === "" && others.length > 0 && others.every(({ patch, text }) => patch === text);
 }
 
-/** New lines that are right but for the first, which may lack its white space as the first old line does. */
 function keepButFirst({ text, at: first }: IndentPair, inserts: readonly NewIndent[]): Indenting | null {
   const [head] = inserts;
   const isBare = head?.own === "" && head.at <= first;
@@ -118,7 +106,6 @@ function keepButFirst({ text, at: first }: IndentPair, inserts: readonly NewInde
   return isBare ? { changed: false, write: (own) => own || text, spaced: false } : SAME;
 }
 
-/** Whether the only old line may have been trimmed, and not dedented: a new line behind the first has what it lacks. */
 function mayBeTrimmed([only, ...others]: readonly IndentPair[], inserts: readonly NewIndent[]): boolean {
   const { patch, text, deleted, body, at } = only!;
   const rest = inserts.slice(deleted ? 1 : 0);
@@ -127,13 +114,11 @@ function mayBeTrimmed([only, ...others]: readonly IndentPair[], inserts: readonl
   return !isInner && rest.some(({ own }) => own.startsWith(text));
 }
 
-/** Whether a change begins as far in as the text has the old line there. Behind a line that opens a block a deeper one says nothing. */
 function hasOwn(pairs: readonly IndentPair[], { own, at }: NewIndent): boolean {
   const beside = nextTo(pairs, at);
   return beside !== undefined && own === beside.text && !(beside.at < at && OPENS.test(beside.body));
 }
 
-/** The deleted line that a change begins with, else the line before it, else the one behind. */
 function nextTo(pairs: readonly IndentPair[], at: number): IndentPair | undefined {
   const behind = pairs.find((pair) => pair.at >= at);
   if (behind?.at === at && behind.deleted) return behind;

@@ -38,7 +38,6 @@ export function climb(
   return rewrite(settle(candidates, target), target, given);
 }
 
-/** Lines to insert, and no old ones: only a number says where, an empty text, or that it is the end. */
 function findBare(sides: Sides, { text, starts, lines }: Target): Candidate | Conflict {
   const row = sides.hunk.atEnd ? lines.length : (sides.hint ?? (text === "" ? 0 : -1));
   if (row !== 0 && !(row in starts)) return conflict(sides, "not-found", "exact", []);
@@ -54,14 +53,12 @@ interface Search {
   elsewhere: readonly number[];
 }
 
-/** Tries each rung; each also checks whether the new text is there already. */
 function findPlaces(sides: Sides, target: Target, loosest: Rung): Candidate | Conflict {
   const applied = findApplied(sides, [0], target);
   if (applied !== null) return conflict(sides, "already-applied", "exact", [applied]);
   const search: Search = { sides, target, address: readAddress(sides, target), elsewhere: [] };
   const isAllowed = (rung: Rung) => rungs.indexOf(rung) <= rungs.indexOf(loosest);
   const steps = STEPS.filter(([rung]) => isAllowed(rung));
-  /** Whether a looser rung may find more than this one. */
   let isSought = false;
   for (const step of steps) {
     const found = findOnStep(search, step);
@@ -76,7 +73,6 @@ function findPlaces(sides: Sides, target: Target, loosest: Rung): Candidate | Co
   return found ?? conflict(sides, "not-found", last, search.elsewhere);
 }
 
-/** The places of a rung; "nothing" where neither side is in the text, "none here" where a looser rung may find more. */
 function findOnStep(search: Search, [rung, text, patch]: Step): Candidate | Conflict | "nothing" | "none here" {
   const { sides, target, address } = search;
   const { hunk, inserts, old, new: now } = sides;
@@ -118,7 +114,6 @@ function chooseFresh({ sides, target, address }: Search, fresh: readonly number[
   return rung === "exact" ? "none here" : conflict(sides, "ambiguous", rung, agreed);
 }
 
-/** The rungs "context" and "misspelt", whose places compete. */
 function findByContext({ sides, target, address }: Search, rung: Rung): Candidate | Conflict | null {
   const alignments = alignContext(sides, target, rung === "misspelt");
   if (alignments === null) return conflict(sides, "ambiguous", rung, []);

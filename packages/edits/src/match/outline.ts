@@ -88,7 +88,6 @@ export function readBlocks(
   return (row) => (opening[row]! < inner[row]! ? inner[row]! : findMarkedEnd(lines, row, outer[row]!, effort));
 }
 
-/** The end of a block that is not indented: one that a heading, a bracket or a brace shows, or the rest of the block around. */
 function findMarkedEnd(lines: readonly string[], row: number, outer: number, effort: Effort): number {
   const braces = (line: string) => line.split("{").length - line.split("}").length;
   const line = lines[row]!.trimStart();
@@ -105,10 +104,6 @@ function findMarkedEnd(lines: readonly string[], row: number, outer: number, eff
   return outer;
 }
 
-/**
- * For each line the first one behind it that is no further indented and opens something new, the first that is less indented, and
- * the first that does not go on with a block.
- */
 function findEnds(lines: readonly string[], indents: readonly number[]) {
   const [inner, outer, opening] = [0, 1, 2].map(() => new Int32Array(lines.length).fill(lines.length)) as [
     Int32Array,

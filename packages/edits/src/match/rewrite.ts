@@ -9,10 +9,7 @@ interface Writing extends Splice {
   readonly placed: Placed;
 }
 
-/**
- * The text with every hunk written, or all conflicts. What was matched and is to go is deleted, what is new is written; the
- * text's context lines are never written. `given` is what had to be repaired for all hunks alike.
- */
+/** Writes every hunk, or returns all conflicts. The text's context lines are never written. `given` was repaired for all hunks alike. */
 export function rewrite(placings: readonly (Placed | Conflict)[], target: Target, given: readonly Rung[]): ApplyResult {
   const conflicts: Conflict[] = [];
   const all: Placed[] = [];
@@ -47,7 +44,6 @@ export function rewrite(placings: readonly (Placed | Conflict)[], target: Target
   return conflicts.length > 0 ? { ok: false, conflicts } : { ok: true, text: spliceText(target.text, writings), hunks };
 }
 
-/** Null where a new line has no style. */
 function writeHunk({ sides, match }: Placed, target: Target): Splice[] | null {
   const { starts, text, newlineAtEnd } = target;
   // A diff with line numbers says how its lines end. Any other text was typed.
@@ -71,7 +67,6 @@ function writeHunk({ sides, match }: Placed, target: Target): Splice[] | null {
   return splices;
 }
 
-/** The row before which lines are inserted that replace none. */
 function findInsertion(change: Change, { row, rows }: Match): number {
   let before = change.from - 1;
   while (rows[before] === -1) before--;
@@ -82,7 +77,6 @@ function findInsertion(change: Change, { row, rows }: Match): number {
   return before >= 0 && !isBehindGap ? rows[before]! + 1 : (rows[behind] ?? row);
 }
 
-/** The inserted lines and their ends in turn, as the row's that each is beside; null where one has no style. */
 function writeLines(
   { from, to, insert }: Change,
   sides: Sides,
@@ -107,12 +101,10 @@ function writeLines(
   return written;
 }
 
-/** The patch's word on the final line feed counts where it knew the text's; else the text's own stays. */
 function knowsEnd({ hunk }: Sides, { newlineAtEnd }: Target): boolean {
   return newlineAtEnd !== (hunk.oldNoNewline === true);
 }
 
-/** Hunks may share context, but no line that one deletes, and no place at which both insert; behind one that ends the text none inserts. */
 function findOverlaps(all: readonly Placed[], writings: readonly Writing[], end: number): Conflict[] {
   const deletions = new Map<number, number>();
   for (const { sides, match } of all)

@@ -93,7 +93,6 @@ export function readMatch(sides: Sides, row: number, rung: Rung, target: Target)
   return style && { row, rows, rung, style };
 }
 
-/** Index of the line that is compared first: long lines are seldom common. */
 function longestOf(lines: readonly string[]): number {
   let longest = 0;
   let found = 0;
@@ -118,9 +117,7 @@ export function findRows(sought: readonly string[], text: Key, patch: Key, targe
   const key = text === asIs ? asIs : looseLine;
   const { lines, effort } = target;
   const rows: number[] = [];
-  /** As far as a place has asked for it. */
   const pattern: string[] = [];
-  /** Where both keys are one, a line is equal to itself. */
   const isOne = text === patch;
   for (const place of indexBy(key, target).places.get(key(patch(sought[offset] ?? ""))) ?? []) {
     const row = place - offset;

@@ -73,10 +73,7 @@ export function namedRows({ hint, hunk }: Sides, drifts: readonly number[]): { o
   return { old: drifts.map((drift) => hint! + drift), new: drifts.flatMap((drift) => [hint! + drift, after + drift]) };
 }
 
-/**
- * The row at which a hunk has been applied: its new lines are at a place that it names, and its old lines at none. That
- * the old lines are elsewhere says nothing then. Null where that is not so, or where the new lines are too few to tell.
- */
+/** The row at which new lines are where the hunk says and old ones are not: it has been applied. Null where it is not certain. */
 export function findApplied(sides: Sides, drifts: readonly number[], target: Target): number | null {
   if (sides.hint === null || !isTelling(sides)) return null;
   const named = namedRows(sides, drifts);
@@ -84,7 +81,6 @@ export function findApplied(sides: Sides, drifts: readonly number[], target: Tar
   return row === undefined || named.old.some((each) => stands(sides.old, each, target)) ? null : row;
 }
 
-/** Something new is shown by the new side, or two lines that what was deleted stood between. */
 function isTelling({ changes, leading, trailing, old }: Sides): boolean {
   if (old.length === 0) return false;
   const isSolid = (line: string) => line.trim() !== "";
@@ -97,10 +93,6 @@ function stands(lines: readonly string[], row: number, { lines: text, effort }: 
   return lines.every((line, i) => --effort.left >= 0 && line.trimEnd() === text[row + i]!.trimEnd());
 }
 
-/**
- * For each hunk of a patch whose hunks have the file's order (see `Hunk.anchors`) the rows that it can take if they do;
- * none where they cannot all be in order. Only hunks that certainly have places, all of them kept, are among them.
- */
 function orderRows(candidates: readonly (Candidate | Conflict)[]): ReadonlyMap<Candidate, ReadonlySet<number>> {
   const ordered = candidates.filter(
     (candidate): candidate is Candidate =>

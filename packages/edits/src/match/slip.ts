@@ -29,14 +29,12 @@ export function hasSlip(patch: string, text: string, target: Target): boolean {
   return ![word.text, wrong.text].some((each) => target.words!.has(each.toLowerCase()));
 }
 
-/** The piece of a line that has a character, or ends before it. */
 function pieceAt(line: string, pattern: RegExp, at: number) {
   for (const { 0: text, index: start } of line.matchAll(pattern))
     if (start <= at && start + text.length >= at) return { text, start, end: start + text.length };
   return null;
 }
 
-/** Whether a text ends inside of quotes. An apostrophe behind a letter opens none. */
 function isQuoted(before: string): boolean {
   let open = "";
   for (let i = 0; i < before.length; i++) {
@@ -48,7 +46,6 @@ function isQuoted(before: string): boolean {
   return open !== "";
 }
 
-/** A prefix, a plural, a past tense or a negation is no slip. */
 function isOneSlip(a: string, b: string): boolean {
   const { head, tail } = commonEnds(a, b);
   const [left, right] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)];
@@ -59,7 +56,6 @@ function isOneSlip(a: string, b: string): boolean {
   return !(tail === 0 && /^[sdr]+$/.test(left + right)) || (right === "" && a[head - 1] === left);
 }
 
-/** The words of a text and of the lines that a patch adds to it, and the parts that its identifiers are made of. */
 function readWords({ text, hunks }: Target): ReadonlySet<string> {
   const fresh = hunks.flatMap(({ lines }) => lines.filter((line) => line[0] === "+"));
   const words = new Set<string>();

@@ -8,10 +8,7 @@ import { inARow } from "./search.js";
 import { isNear, namedRows } from "./settle.js";
 import { type Effort, lastUpTo, readTarget, startEffort } from "./target.js";
 
-/**
- * The result where all hunks stand byte for byte and say nothing of their places that is against them; else null. The first time
- * each has to stand where it says.
- */
+/** The result where all hunks stand byte for byte, the first time each where it says; else null. */
 export function stand(
   hunks: readonly Hunk[],
   text: string,
@@ -24,12 +21,10 @@ export function stand(
   return standing && agrees(standing, hunks, text) ? writeStanding(standing, hunks, text, given) : null;
 }
 
-/** Lines that were typed, and not made by a diff, some with a carriage return: new ones get the ends of their place. */
 function isMixed({ oldStart, lines }: Hunk): boolean {
   return oldStart === null && lines.some((line) => line.endsWith("\r") !== lines[0]!.endsWith("\r"));
 }
 
-/** Whether the hunks say nothing of their places that is against these. */
 function agrees({ rows }: Standing, hunks: readonly Hunk[], text: string): boolean {
   if (!hunks.some(hasAddress)) return true;
   const target = readTarget(text, hunks);
@@ -70,7 +65,6 @@ export interface Standing {
   readonly splices: readonly Splice[];
 }
 
-/** Places hunks that are all exactly at their numbers; else null. One pass, without splitting the text. */
 function standInPlace(hunks: readonly Hunk[], text: string): Standing | null {
   let row = 0;
   let at = 0;
@@ -81,10 +75,7 @@ function standInPlace(hunks: readonly Hunk[], text: string): Standing | null {
   return standAt(hunks, text, 0, offsetOf, (hunk, _, start, end) => isFramed(hunk, text, start, end));
 }
 
-/**
- * Places hunks that are all exactly as many lines behind or before their numbers as the first, which is nowhere else; null where
- * that is not beyond doubt. So `settle` would place them too: this is how to know without looking at every line.
- */
+/** Places hunks that are all exactly as far from their numbers as the first, as `settle` would, without a look at every line. */
 export function standMoved(hunks: readonly Hunk[], text: string): Standing | null {
   const [first] = hunks;
   const hint = first && hintOf(first);
@@ -110,7 +101,6 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
   return moved?.splices.some(({ from }, i) => from === moved.splices[i - 1]?.to) ? null : moved;
 }
 
-/** Places each hunk exactly so many lines behind its number, in order and apart; null where one does not fit. */
 function standAt(
   hunks: readonly Hunk[],
   text: string,
@@ -141,14 +131,12 @@ function isNewAt(hunk: Hunk, text: string, at: number | undefined, effort: Effor
   return at !== undefined && matchSide(hunk.lines, MINUS, text, at, effort) >= 0;
 }
 
-/** Offset behind the hunk's old side, if that stands at this offset; else -1. */
 function matchOld(hunk: Hunk, text: string, at: number, effort?: Effort): number {
   const end = matchSide(hunk.lines, PLUS, text, at, effort);
   // Behind the last line there is a line feed, unless the hunk says there is none.
   return end >= 0 && end > text.length === (hunk.oldNoNewline === true) ? Math.min(end, text.length) : -1;
 }
 
-/** Compares all lines but those of one mark; -1 where one differs. One more than the text's length where a line feed is missing at its end. */
 function matchSide(lines: readonly string[], but: number, text: string, start: number, effort?: Effort): number {
   let at = start;
   for (const line of lines) {
@@ -163,7 +151,6 @@ function matchSide(lines: readonly string[], but: number, text: string, start: n
   return at;
 }
 
-/** Context on both sides, or none at all, or the end of the text in its place: there the hunk's own number is good. */
 function isFramed({ lines }: Hunk, text: string, at: number, end: number): boolean {
   const leading = isContext(lines[0]);
   const trailing = isContext(lines.at(-1));
@@ -179,7 +166,6 @@ function mayBeApplied(hunk: Hunk, text: string, row: number, starts: readonly nu
   return false;
 }
 
-/** The one offset at which the old side stands; -1 where there are none or several, or too many to look at. */
 function findOnly(hunk: Hunk, text: string, effort: Effort): number {
   let longest = "";
   let length = 0;
@@ -205,7 +191,6 @@ function findOnly(hunk: Hunk, text: string, effort: Effort): number {
   return only;
 }
 
-/** Adds the splices of a hunk that stands at this offset. False where its lines are at odds about the end of the text. */
 function write({ lines, oldNoNewline, newNoNewline }: Hunk, text: string, start: number, splices: Splice[]): boolean {
   let at = start;
   let from = start;

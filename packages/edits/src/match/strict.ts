@@ -76,13 +76,11 @@ function nearest(rows: readonly number[], sides: Sides, bare: boolean, taken: Ta
   return best;
 }
 
-/** The row that a hunk's new side names in the text that earlier hunks made: its first without a number, its end at most. */
 function wantedRow({ newStart }: Hunk, taken: Taken, target: Target): number {
   const row = newStart === null ? 0 : Math.max(newStart - 1, 0);
   return Math.min(row, target.lines.length + taken.grown);
 }
 
-/** Where an insertion without context goes: where its number says, but not among the lines of an earlier hunk. */
 function bareRows(sides: Sides, bare: boolean, taken: Taken, target: Target): number[] | "overlap" {
   if (!bare) return target.lines.length === 0 ? [0] : [];
   const at = wantedRow(sides.hunk, taken, target);

@@ -28,10 +28,7 @@ export function pairUp(sides: Sides, rows: readonly number[], target: Target): P
   );
 }
 
-/**
- * What the pairs have in common is a rule; pairs that contradict each other give no style. A new line that the rule does
- * not cover cannot be written: guessing its indentation or its quotes would be as wrong as guessing its place.
- */
+/** Pairs that contradict each other give no style: guessing indentation or quotes would be as wrong as guessing a place. */
 export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], target: Target): LineStyle | null {
   const { repairs, isPadded } = readEnds(pairs);
   const isEscaped = pairs.some(
@@ -60,7 +57,6 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
   return { repairs: [...repairs], write };
 }
 
-/** How lines end. `isPadded`: the patch has white space behind lines that have none in the text. */
 function readEnds(pairs: readonly Pair[]): { repairs: Set<Rung>; isPadded: boolean } {
   const repairs = new Set<Rung>();
   let isPadded = false;
@@ -76,9 +72,7 @@ function readEnds(pairs: readonly Pair[]): { repairs: Set<Rung>; isPadded: boole
 
 const FANCIES = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\u205f]/g;
 
-/** How typographic characters are written: those that the old lines have and the text has not become plain. */
 function learnTypography(pairs: readonly Pair[], text: string) {
-  /** What one of two lines alike has more of, quotes of both kinds as one: they say nothing of dashes. */
   const excess = (one: string, other: string) =>
     looseLine(one) === looseLine(other)
       ? (one.match(FANCIES) ?? []).filter((each) => one.split(each).length > other.split(each).length).map(bend)
@@ -104,12 +98,10 @@ function learnTypography(pairs: readonly Pair[], text: string) {
   return { isUsed: bent.size > 0 || isFancyText, write };
 }
 
-/** The keyboard form of a character, with one quote for both kinds. */
 function bend(fancy: string): string {
   return plainTypography(fancy).replace('"', "'");
 }
 
-/** How white space is written in front of new lines, and whether columns inside of them are in doubt. */
 function learnSpacing(
   pairs: readonly Pair[],
   changes: readonly Change[],
@@ -149,12 +141,10 @@ function learnSpacing(
   return { isUsed: inner.length > 0 || indents.some(({ patch, text }) => patch !== text), isChanged, write };
 }
 
-/** The white space that a line begins with. */
 function head(line: string): string {
   return line.slice(0, line.length - line.trimStart().length);
 }
 
-/** By how many characters the lines of a text are mostly further indented than those before them; 0 if none is. */
 function stepOf(target: Target): number {
   if (target.step !== undefined) return target.step;
   const counts = new Map<number, number>([[0, 0]]);
@@ -172,10 +162,7 @@ function stepOf(target: Target): number {
 const QUOTES = /"""|'''|["`]/g;
 const HERE = /<<[-~]?\s?(["']?)([A-Za-z_]\w+)\1/;
 
-/**
- * Whether a line to be written may be inside of a string over several lines, which another indentation would change: a line
- * above it opens quotes (three of a kind, a double one or a backtick) or a here document, and none above it closes them.
- */
+/** Whether a new line may be inside of a string or here document over several lines, which another indentation would change. */
 export function writesInString(pairs: readonly Pair[], changes: readonly Change[]): boolean {
   let open = "";
   const passes = (line: string) => {

@@ -54,10 +54,7 @@ export interface FileState {
   readonly umask?: true;
 }
 
-/**
- * Writes planned files as a patch that applies to the files as they are now. A move becomes a rename if nothing else
- * happened to either of its paths.
- */
+/** Writes planned files as a patch of the files as they are now. A move is a rename if nothing else happened to its paths. */
 export function describeChanges(files: readonly PlannedFile[], moves: readonly Move[]): Patch {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const sources = new Map<PlannedFile, PlannedFile>();

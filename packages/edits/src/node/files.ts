@@ -2,10 +2,7 @@ import { createHash } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import * as fs from "node:fs/promises";
 
-/**
- * The file-system calls used to apply edits, and no others. `nodeFiles` is the real port; tests use one that fails, or
- * ends the process, at the n-th call.
- */
+/** The file-system calls used to apply edits, and no others: tests use a port that fails, or ends the process, at the n-th. */
 export interface Files {
   open(path: string, flags: number, mode?: number): Promise<OpenFile>;
   lstat(path: string): Promise<Stats>;

@@ -47,10 +47,7 @@ export function rulesHere(rules: NameRules = "windows"): NameRules {
   return process.platform === "win32" ? "windows" : rules;
 }
 
-/**
- * An absolute path below one of the roots, relative to that root; any other path as it is, for `checkName` to judge.
- * On Windows either separator and any case name the root.
- */
+/** An absolute path below one of the roots, relative to it; any other as it is. On Windows either separator and any case fit. */
 export function stripRoot(path: string, roots: readonly string[], windows = process.platform === "win32"): string {
   const plain = (name: string) => (windows ? name.replaceAll("\\", "/") : name);
   const folded = (name: string) => (windows ? plain(name).toLowerCase() : name);
@@ -105,16 +102,12 @@ function checkComponent(part: string, rules: NameRules): NameReason | undefined 
   return undefined;
 }
 
-/** `.git` as any file system may read it: any case, HFS+'s ignorable code points, NTFS short names, streams and tails. */
 function isGit(part: string): boolean {
   const plain = part.replace(IGNORABLE, "").replace(/:.*$/s, "");
   return /^(?:\.git|git~[0-9]+)[. ]*$/i.test(plain);
 }
 
-/**
- * Folds a name so that names of one file on some file system (NTFS, APFS, HFS+, a case-folding ext4) are equal: it ignores
- * case, canonical composition and ignorable code points.
- */
+/** Folds a name so that names of one file on some file system (NTFS, APFS, HFS+, a case-folding ext4) are equal. */
 export function foldName(name: string): string {
   return name.replace(IGNORABLE, "").normalize("NFD").toUpperCase().toLowerCase().normalize("NFC");
 }

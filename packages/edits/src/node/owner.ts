@@ -4,10 +4,7 @@ import { threadId } from "node:worker_threads";
 import { codeOf } from "./files.js";
 import { isRecord } from "./shape.js";
 
-/**
- * The process that applies a plan, so that a running one is not taken for crashed. Process ids are reused, so the start
- * time of the process (in the kernel's ticks; 0 without /proc) is part of it.
- */
+/** The process that applies a plan. Ids are reused, so its start (in the ticks of the kernel; 0 without /proc) is part of it. */
 export interface Owner {
   readonly host: string;
   readonly pid: number;
@@ -49,7 +46,6 @@ export function isAlive(owner: Owner, id: string): boolean {
   return process.platform !== "linux" || startOf(owner.pid) === owner.started;
 }
 
-/** Start time of a process from /proc/<pid>/stat (proc(5), field 22); null if there is none or it is an unreaped zombie. */
 function startOf(pid: number): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -17,10 +17,7 @@ export interface Changes {
 
 type Claims = Omit<Changes, "preview">;
 
-/**
- * Validates a plan that may have been stored, edited or forged. Every claim is checked against another one or the rules,
- * and only checked values are copied; `applyPlan` checks the claims about the disk. @throws `Refused`
- */
+/** Validates a plan that may have been edited or forged, all but its claims about the disk. @throws `Refused` */
 export function readPlan(plan: unknown, rules: NameRules): Changes {
   if (!isRecord(plan) || !Array.isArray(plan.conflicts)) throw malformed("has no list of conflicts");
   const claims = readClaims(plan, rules);
@@ -71,7 +68,6 @@ function readMove(value: unknown, rules: NameRules): Move {
   return { from: readName(value.from, rules), to: readName(value.to, rules) };
 }
 
-/** A name for the disk: the rules of `planEdits` also hold for a plan from elsewhere. */
 function readName(value: unknown, rules: NameRules): string {
   if (typeof value !== "string") throw malformed("has a path that is not a string");
   const checked = checkName(value, rules);
@@ -94,7 +90,6 @@ function readState(value: unknown, path: string): FileState | null {
   return { text, hash, mode: mode as number, ...(umask && { umask }) };
 }
 
-/** Each path once, no two that are one file on some file system, and no file that is another one's directory. */
 function checkPaths(files: readonly PlannedFile[]): void {
   const prefixes = new Map<string, string>();
   const kept = new Set(files.filter(({ after }) => after).map(({ path }) => path));
@@ -118,10 +113,6 @@ export function inFile(path: string, parent: string): Refused {
   return new Refused(path, "not-directory", `${quote(parent)} is a file, so ${quote(path)} cannot be in it.`);
 }
 
-/**
- * Permissions are kept or moved; a new file gets the usual ones under the process's umask. A plan cannot make a file that
- * is writable for others or runs as its owner.
- */
 function checkModes({ files, moves }: Claims): void {
   const known = new Set(files.flatMap(({ before }) => (before ? [before.mode & ~0o111] : [])));
   const moved = new Set(moves.map(({ to }) => to));
@@ -138,7 +129,6 @@ function badMode(path: string, mode: number): Refused {
   return new Refused(path, "mode", message);
 }
 
-/** A reviewer decides by the preview, so it must match the files. */
 function checkPreview(preview: unknown, { files, moves }: Claims): Patch {
   const described = describeChanges(files, moves);
   if (!isDeepStrictEqual(preview, described)) throw malformed("has a preview of other changes than it makes");

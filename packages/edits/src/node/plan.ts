@@ -91,7 +91,6 @@ export function staleMessage(path: string, wanted: string | null, found: string 
   return `${quote(path)} has changed: ${is}, ${wanted === null ? "and should not exist" : `not ${wanted}`}. Read it again.`;
 }
 
-/** Compares the stage with the disk; unchanged paths are left out. */
 function listChanges({ now, disk, conflicts }: Stage): PlannedFile[] {
   const planned: PlannedFile[] = [];
   for (const [path, after] of now) {

@@ -123,7 +123,6 @@ function unlessUnusable<T>(make: (code: string) => T): (error: unknown) => T {
   };
 }
 
-/** Why a directory can hold no records: others, or the author of the root's content, could write some. Null for a private one. */
 async function findExposure({ files, real: root }: Directory, directory: string): Promise<string | null> {
   const real = await files.realpath(directory).catch(unlessUnusable(() => null));
   if (real === null) return "cannot be reached";

@@ -64,10 +64,7 @@ function refuseJournal(why: string): Recovery {
 /** How many times to reread a journal that changes while it is read. */
 const MAX_READINGS = 100;
 
-/**
- * Reads the journal of a live process, or one that outlived its process. Otherwise a journal read while its process
- * finished would count as crashed, and the next process's lock would be taken for it.
- */
+/** Reads until nothing changes: else a journal whose process ends meanwhile would count as crashed, and the next lock as it. */
 async function readSettled(root: Directory): Promise<FoundJournal | null> {
   let found = await readJournal(root);
   for (let readings = 1; found !== null && readings < MAX_READINGS; readings++) {
@@ -126,7 +123,6 @@ export async function rollBack(
   return kept;
 }
 
-/** Removes a new file if it is still the one that the plan wrote. */
 async function removeCreated(directory: Directory, name: string, spare: string, after: string | null): Promise<void> {
   const { files } = directory;
   const target = await readOrNothing(directory, name);
@@ -159,7 +155,6 @@ async function eachFile(tree: Tree, { files }: Journal, visit: (place: Place, in
   await syncTree(tree);
 }
 
-/** Null where others have put something of another kind, which is left alone. */
 async function orNothing<T>(call: Promise<T>): Promise<T | null> {
   try {
     return await call;

@@ -49,7 +49,6 @@ function checkHunk(hunk: unknown): string | null {
   return null;
 }
 
-/** Optional fields: flags, which are true, and texts. */
 function checkOptional(value: Record<string, unknown>, marks: readonly string[], texts: readonly string[]) {
   const isWrong = (name: string) =>
     value[name] !== undefined && (marks.includes(name) ? value[name] !== true : typeof value[name] !== "string");

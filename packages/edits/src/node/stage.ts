@@ -28,10 +28,7 @@ export interface Stage {
   readonly hunks: Plan["hunks"][number][];
 }
 
-/**
- * One patch of several files. As for `git apply`, old names are those of the files at its start, in any order: a file that
- * takes the path of one that a later file patch moves or deletes does not replace it.
- */
+/** One patch of several files. As for `git apply`, old names are those of the files at its start, in any order. */
 interface Episode {
   readonly base: ReadonlyMap<string, FileState | null>;
   /** How many of the remaining file patches move or delete the path. */
@@ -100,7 +97,6 @@ async function stageFile(stage: Stage, episode: Episode, file: FilePatch): Promi
   return { path: (after ?? before)!, hunks: applied.hunks };
 }
 
-/** Takes a file from its path, which another file may have got already. */
 function leave(stage: Stage, episode: Episode, before: string, after: string | null): void {
   const displaced = episode.displaced.get(before);
   if (after !== null) stage.moves.splice(displaced?.moves ?? stage.moves.length, 0, { from: before, to: after });
@@ -128,10 +124,7 @@ const EXPLAINED = 5;
 /** How git's `index` line begins for a file without bytes; its deletion has no hunk that would say so. */
 const EMPTY_BLOB = "e69de29";
 
-/**
- * Blocks without line numbers are about the file as it was before the first of them, or, where some are not to be found in
- * that, about what those before them made, as other tools have it; nothing looser than line endings is asked of that text.
- */
+/** Blocks without numbers that are not all in the file may be about what those before them made, as other tools have it. */
 function applyBlocks(file: FilePatch, text: string, options: ApplyOptions): ApplyResult {
   const whole = applyPatch(file, text, options);
   // What earlier blocks made has other lines than those that a range names.
@@ -187,7 +180,6 @@ function refuseSource({ displaced, placed, taken }: Episode, { kind }: FilePatch
     throw new Refused(path, "exists", `The patch deletes ${quote(path)}, which it has made itself.`);
 }
 
-/** Copies are of the file at the patch's start, as in `git apply`; every other change continues from the present text. */
 async function lookSource(stage: Stage, episode: Episode, file: FilePatch, path: string): Promise<FileState | null> {
   const { kind, git } = file;
   const held = kind === "copy" ? episode.base.get(path) : episode.displaced.get(path)?.state;
@@ -211,7 +203,6 @@ async function refuseTarget(stage: Stage, episode: Episode, file: FilePatch, pat
   else throw refused(path, "exists", `exists already, so a ${file.kind} would overwrite it.`);
 }
 
-/** A conflict whose message begins with the path. `about` is the path that the conflict names. */
 function refused(path: string, reason: PlanReason, what: string, about = path): Refused {
   return new Refused(about, reason, `${quote(path)} ${what}`);
 }

@@ -146,7 +146,6 @@ async function writeFiles(changes: Changes, tree: Tree): Promise<WriteResult> {
   }
 }
 
-/** The missing directories of a new file, outer ones first; refuses a name that collides with an existing one. */
 async function listMissing(tree: Tree, { path, before, after }: PlannedFile): Promise<string[]> {
   const place = await walk(tree, path);
   if (!after || before) return [];
@@ -168,7 +167,6 @@ async function refuseStale(tree: Tree, { path, before }: PlannedFile): Promise<v
     throw new Refused(path, "stale", `The mode of ${quote(path)} has changed. Plan the edit again.`);
 }
 
-/** Writes the new files beside the old ones and backs up the old ones. No existing path changes. */
 async function prepare(tree: Tree, journal: Journal, planned: readonly PlannedFile[]): Promise<(number | null)[]> {
   const { files } = tree.root;
   for (const path of journal.directories) {
@@ -189,7 +187,6 @@ async function prepare(tree: Tree, journal: Journal, planned: readonly PlannedFi
   return modes;
 }
 
-/** Moves the new files into place. A reader sees each old file or its new one, and nothing between. */
 async function swap(tree: Tree, journal: Journal, planned: readonly PlannedFile[], touched: Set<string>) {
   const { files } = tree.root;
   for (const [index, file] of planned.entries()) {
@@ -211,7 +208,6 @@ async function swap(tree: Tree, journal: Journal, planned: readonly PlannedFile[
   await syncTree(tree);
 }
 
-/** Links a backup of the old file; copies it if links are not supported or not permitted. */
 async function keepOld({ directory, name }: Place, backup: string): Promise<NewFile["owner"]> {
   const { files } = directory;
   try {
@@ -245,7 +241,6 @@ function describeResult({ root, files, moves, preview }: Changes, modes: readonl
   return { ok: true, root, files: written, moves, ...summarize(preview), inverse: reverting };
 }
 
-/** Rolls back after a failure; reports the failure, and the files that could not be restored. */
 async function takeBack(tree: Tree, journal: Journal, touched: ReadonlySet<string>, failure: unknown) {
   const conflicts = [toConflict(failure, null)];
   try {

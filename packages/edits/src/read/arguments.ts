@@ -49,7 +49,6 @@ export function findDiff(value: unknown, path?: string, depth = 0): CallDiff | n
   return inner === undefined ? null : findDiff(inner, own ?? path, depth + 1);
 }
 
-/** Reads a whole call: one that holds the text of a patch, or one that `parseStrReplace` takes. */
 function parseCall(call: string, options: CallOptions): Reading {
   const diff = findDiff(parseJson(call));
   if (diff === null) return parseStrReplace(call, options);
@@ -114,7 +113,6 @@ class CallReader implements EditReader {
     return this.#drain();
   }
 
-  /** What becomes of the pieces of a string that is the value of this key; null for a string that shows nothing. */
   #openString(key: string): TakePiece | null {
     if (PATH.test(key)) return this.#takePath();
     if (PATCH.test(key)) return this.#takePatch();
@@ -132,7 +130,6 @@ class CallReader implements EditReader {
     };
   }
 
-  /** A string that is JSON again, or the text of a patch: its first letter tells. */
   #takePatch(): TakePiece {
     let blank = "";
     let inner: JsonStrings | EditReader | null = null;

@@ -68,7 +68,6 @@ function refuse(reason: "kind" | "text" | "line", what: string): BasedWriting {
   return { ok: false, reason, message: `${what}: send the whole file.` };
 }
 
-/** Splits a hunk at context lines that look like headers, and drops them. */
 function splitHunk(hunk: Hunk): Omit<Hunk, "id">[] {
   const parts: Hunk[] = [];
   let lines: string[] | null = null;

@@ -40,13 +40,10 @@ export const beginPatch: Format = {
       show(line, row) {
         const header = hasBody ? line : line.trimStart();
         kind = FILE.exec(header)?.[1] ?? kind;
-        if (row <= 0 || /^(?:\*\*\* |@@)/.test(header)) {
-          hasBody = header.startsWith("@@");
-          return null;
-        }
-        hasBody = true;
-        if (kind === "Add") return line.replace(/^\+/, "");
-        return line[0] === "-" ? null : line.replace(/^[+ ]/, "");
+        const isHeader = row <= 0 || /^(?:\*\*\* |@@)/.test(header);
+        hasBody = !isHeader || (row > 0 && header.startsWith("@@"));
+        if (isHeader || (kind !== "Add" && line[0] === "-")) return null;
+        return line.replace(kind === "Add" ? /^\+/ : /^[+ ]/, "");
       },
       read: (written) => readSections(written, fence).flatMap((section) => readSection(section, written.repairs)),
     };
@@ -115,7 +112,6 @@ class SectionReader {
     else if (line.trim() !== "") refuse(at, "bad-block", `${quote(line)} stands before any *** Update File: <path>`);
   }
 
-  /** Takes a line of the last section. */
   #takeLine(at: number, header: string, isMarked: boolean): void {
     const line = this.#lines[at]!;
     const section = this.sections.at(-1)!;
@@ -132,7 +128,7 @@ class SectionReader {
     else this.#addLine(at);
   }
 
-  #open(line: number, address: Address = { oldStart: null, anchors: [] }): Body {
+  #open(line: number, address: Address): Body {
     const body: Body = { line, id: "", newStart: null, ...address, lines: [] };
     this.sections.at(-1)!.bodies.push(body);
     this.#body = body;
@@ -154,8 +150,13 @@ class SectionReader {
   }
 
   #addLine(at: number): void {
-    const { lines } = this.#body ?? this.#open(at);
-    lines.push(mark(this.#lines[at]!, at, this.sections.at(-1)!.kind, this.#repairs));
+    const { lines } = this.#body ?? this.#open(at, { oldStart: null, anchors: [] });
+    const line = this.#lines[at]!;
+    const isAdded = this.sections.at(-1)!.kind === "Add";
+    const isMarked = isAdded ? line[0] === "+" : /^[ +-]/.test(line);
+    const kind = isAdded ? "missing-plus" : line.trim() === "" ? "blank-context" : "missing-space";
+    if (!isMarked) repair(this.#repairs, at, kind);
+    lines.push(isMarked ? line : (isAdded ? "+" : " ") + line);
   }
 }
 
@@ -171,12 +172,6 @@ function readAddress(line: string): Address {
   if (oldStart !== null) return section === undefined ? { oldStart } : { oldStart, section };
   const anchor = line.slice(2).trim().replace(/@@$/, "").trim();
   return { oldStart, anchors: /^[-+,.\dX\s]*$/i.test(anchor) ? [] : [anchor] };
-}
-
-function mark(line: string, at: number, kind: string, repairs: Repair[]): string {
-  if (kind === "Add" ? line[0] === "+" : /^[ +-]/.test(line)) return line;
-  repair(repairs, at, kind === "Add" ? "missing-plus" : line.trim() === "" ? "blank-context" : "missing-space");
-  return (kind === "Add" ? "+" : " ") + line;
 }
 
 function readSection({ line, kind, path, moved, bodies }: Section, repairs: Repair[]): FilePatch[] {
@@ -220,14 +215,15 @@ export function parseBeginPatch(text: string, options: ReadOptions = {}): Readin
 export function formatBeginPatch(patch: Patch): Writing {
   const verbs = { create: "Add", modify: "Update", rename: "Update", delete: "Delete", copy: "" };
   const writing = writeFiles<string>(patch, (file) => {
-    const { kind, before, after, hunks } = file;
-    const refused = wordless(file, ["create", "modify", "rename", "delete"], kind === "delete" ? [] : hunks);
+    const { kind, before, after } = file;
+    const hunks = kind === "delete" ? [] : file.hunks;
+    const refused = wordless(file, ["create", "modify", "rename", "delete"], hunks);
     if (refused !== null) return refused;
     if (after !== null && before !== null && hunks.some((hunk) => isBare(hunk) && !hunk.atEnd))
       return "an insertion without context";
     const out = [`*** ${verbs[kind]} File: ${before ?? after}`];
     if (kind === "rename") out.push(`*** Move to: ${after}`);
-    for (const { anchors = [], atEnd, lines } of kind === "delete" ? [] : hunks) {
+    for (const { anchors = [], atEnd, lines } of hunks) {
       if (kind !== "create") out.push(...(anchors.length === 0 ? ["@@"] : anchors.map((anchor) => `@@ ${anchor}`)));
       for (const line of lines) out.push(line);
       if (atEnd) out.push("*** End of File");

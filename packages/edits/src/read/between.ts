@@ -7,10 +7,7 @@ import { parseLead, parsePathLine } from "./path-line.js";
 /** The most characters of a line of text that are examined. */
 const MAX_EXAMINED = 1 << 13;
 
-/**
- * Examines the text between blocks: it may name the file of the next block, or hold an edit that was not read. The first
- * such line behind a block is reported, with its number.
- */
+/** Examines the text between blocks: it may name the file of the next block, or hold an edit that was not read. */
 export class Between {
   readonly #formats: readonly Format[];
   readonly #report: (line: number, format: FormatName, error: Unreadable) => void;
@@ -123,7 +120,6 @@ export class Between {
     }
   }
 
-  /** Follows a line that leads up to an edit of this file, or one that names others. */
   #lead(lead: string | null, line: string): void {
     const named = lead === null ? listPaths(line) : [lead];
     if (named.every((each) => this.path !== null && isSamePath(each, this.path))) return;

@@ -12,10 +12,7 @@ export function asText(lines: readonly string[], newlineAtEnd = true): string {
   return joinLines({ lines, newlineAtEnd });
 }
 
-/**
- * The hunk that makes `before` into `after`; null if they are equal. It changes only lines that differ; lines of both
- * sides are context, however the model wrote it. `start` is the first line's number in the file, if known.
- */
+/** The hunk of the lines that differ; null if none does. `start` is the first line in the file, if known. */
 export function changeOf(before: string, after: string, start: number | null = null): Hunk | null {
   const hunk = createPatch(before, after, { context: Number.POSITIVE_INFINITY }).files[0]?.hunks[0];
   if (hunk === undefined) return null;
@@ -82,10 +79,7 @@ export function newText(hunks: readonly Hunk[]): string {
   );
 }
 
-/**
- * Whether a block without a word for the missing final newline would say another change. It would not where both sides
- * miss it and the last line stays or is replaced: the file's own end is kept then.
- */
+/** Whether a block that cannot say that the final newline is missing would say another change: else the file's own end is kept. */
 export function endMatters(hunk: Hunk): boolean {
   if (hunk.oldNoNewline !== hunk.newNoNewline) return true;
   if (!hunk.oldNoNewline) return false;

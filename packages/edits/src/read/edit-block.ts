@@ -127,7 +127,6 @@ function formatReason(reason: string | undefined): string[] {
 
 type Fields = { [key in FieldName]?: Field };
 
-/** Interprets the fields of an edit block; `last` is the block's last line, for errors about missing fields. */
 function readFields(fields: Fields, repairs: Repair[], last: number, defaultPath: string | null): FilePatch[] {
   const path = readLine(fields.file) || defaultPath || refuse(last, "no-path");
   const [old, now] = readContents(fields, repairs);
@@ -146,7 +145,6 @@ function readFields(fields: Fields, repairs: Repair[], last: number, defaultPath
   return modifyBy(path, readEdit(fields, old, now, repairs, last), repairs, last).map((file) => ({ ...file, ...said }));
 }
 
-/** The old and the new content, without the indentation that both share. */
 function readContents({ old_content, new_content }: Fields, repairs: Repair[]): (FieldContent | undefined)[] {
   const contents = [old_content, new_content];
   const present = contents.filter((field) => field !== undefined);
@@ -181,7 +179,6 @@ function readEdit(fields: Fields, old: FieldContent, now: FieldContent, repairs:
 
 const RANGE = /^L?(\d{1,9})(?:\s*(?:-|–|\.\.|,|:|to)\s*L?(\d{1,9}))?$/i;
 
-/** The lines that the edit names; models also write a range for one of them. */
 function readPlace(fields: Fields, repairs: Repair[]): { start: number | null; end: number | null } {
   const [first, last] = [fields.line_start, fields.line_end].map((field) => {
     const text = readLine(field);

@@ -28,10 +28,7 @@ export function startBlock(fence: Fence): Cursor {
   return { fence, key: "file", value: "", base: 0, under: "nothing", first: null, inner: null };
 }
 
-/**
- * Says what a line of the block is. Content is what stands deeper than its key, so a fence in it ends nothing; content
- * that is not indented at all is content as far as the next known key or the closing fence, inner fences skipped.
- */
+/** Content is deeper than its key, so a fence in it ends nothing; content that is not goes on to the next known key or fence. */
 export function step(at: Cursor, line: string): LineRole {
   const { under } = at;
   if (at.inner !== null) return stepInner(at, at.inner, line);
@@ -48,7 +45,6 @@ export function step(at: Cursor, line: string): LineRole {
   return under === "content" ? stepLoose(at, line) : stepBelow(at, line, indent);
 }
 
-/** A line in a fence of content that is not indented. */
 function stepInner(at: Cursor, inner: Fence, line: string): "loose" {
   if (closesFence(line, inner)) at.inner = null;
   return "loose";
@@ -64,14 +60,12 @@ function startField(at: Cursor, key: RegExpExecArray, indent: number): "key" {
   return "key";
 }
 
-/** A line of content that is not indented. */
 function stepLoose(at: Cursor, line: string): "bad" | "loose" {
   if (at.first !== null && ANY_KEY.test(line)) return "bad";
   at.inner = openInner(line, at.fence);
   return "loose";
 }
 
-/** A line below a key that has no content yet. */
 function stepBelow(at: Cursor, line: string, indent: number): LineRole {
   if (indent > at.base && at.under !== "nothing") {
     if (at.under === "unknown") return "unknown";
@@ -93,7 +87,6 @@ export function showField({ first, value }: Cursor, kind: LineRole, line: string
   return kind === "more" || kind === "loose" ? unindent(line, first ?? 0) : null;
 }
 
-/** What the header of a block scalar says: its indentation in columns, 0 where it says none, and how it ends. */
 function readHeader(value: string): { digit: number; chomp: string } | null {
   const match = /^[|>]([1-9]?)([+-]?)([1-9]?)(?:\s+#.*)?$/.exec(value);
   return match && { digit: Number(match[1] || match[3]), chomp: match[2]! };
@@ -141,10 +134,7 @@ export interface FieldContent {
   readonly chomp: string;
 }
 
-/**
- * Takes the indentation off. Without a digit in the block header the two contents of an edit lose the same indentation,
- * the one that all their lines have: models indent both alike, and a fragment of code may begin deeper than it goes on.
- */
+/** Without a digit in the header old and new content lose the indentation that all their lines share, as models write both. */
 export function readContent({ value, base, lines, loose }: Field, shared: number): FieldContent {
   const header = readHeader(value);
   if (header === null && value !== "") {

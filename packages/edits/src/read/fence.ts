@@ -27,10 +27,7 @@ export function isDiff({ info }: Fence): boolean {
   return /^(?:diff|patch|udiff)\b/.test(info);
 }
 
-/**
- * CommonMark: a fence is closed by at least as many of the same marks and nothing else. The closing line may be indented
- * up to three columns further than the opening one; a caller whose content is prefixed by a space allows none.
- */
+/** As in CommonMark, but for `slack`: how much deeper than the opening line the closing one may be. */
 export function closesFence(line: string, fence: Fence, slack = 3): boolean {
   if (fence.length === 0) return line.trim() === fence.mark;
   const own = openFence(line);
@@ -42,10 +39,7 @@ export function closesFence(line: string, fence: Fence, slack = 3): boolean {
   );
 }
 
-/**
- * A fence in the content of another that would be taken for its end when it closes: one with a language, which says that
- * it opens, and with no fewer marks than the outer one.
- */
+/** A fence in the content of another whose end would be taken for that of the outer one: it has a language, and as many marks. */
 export function openInner(line: string, outer: Fence): Fence | null {
   const fence = openFence(line);
   return fence?.info && fence.mark === outer.mark && fence.length >= outer.length ? fence : null;

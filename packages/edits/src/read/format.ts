@@ -10,10 +10,7 @@ export interface Format {
   readonly name: FormatName;
   /** The block that the head's last line opens, if it opens one of this format. */
   open(head: Head): EditBlock | null;
-  /**
-   * Why a line of text shows that an edit was meant and not read: an error, or the message of one that counts only where the
-   * text has no edit at all. `fence` is the code fence around it; `written` is the line with the marks of a quotation.
-   */
+  /** Why a line of text shows an edit that was not read; a message counts only where the text has no edit at all. */
   findLost?(line: string, fence: Fence | null, written: string): Unreadable | string | null;
 }
 
@@ -41,10 +38,7 @@ export interface Head {
   readonly defaultPath: string | null;
 }
 
-/**
- * One block while it is read. The reader keeps the lines; a block only finds where it ends, so that one which grows
- * beyond the reader's limit costs no memory. Lines come without their line feed.
- */
+/** One block while it is read. The reader keeps the lines, so that a block beyond its limit costs no memory. */
 export interface EditBlock {
   /** The file the block is about, as soon as it is known; the latest one where it is about several. */
   path: string | null;
@@ -54,24 +48,16 @@ export interface EditBlock {
   readonly isTentative?: true | undefined;
   /** `isOpening`: the line is the one that opened the block. */
   take(line: string, isOpening: boolean): Taken;
-  /**
-   * The new text in a line of the block, for progress; null for a line that has none. Called once for each line in order, the
-   * opening one is row 0 and the lines of the head come before it.
-   */
+  /** The new text in a line, for progress; null for none. Called for each line in order; the opening one is row 0. */
   show(line: string, row: number): string | null;
   /** How many of the lines held by `maybe` are the block's, once `take` has said `past` or the text has ended. */
   readonly kept?: number | undefined;
   /** The text ends behind the lines that are held. */
   settle?(): void;
-  /**
-   * Why the next line of the text behind the block may be a line of it that was lost; null for any other. An item of a list is
-   * one only where the next block continues this one.
-   */
+  /** Why the next line behind the block may be one of it that was lost. An item of a list is one only if the next block continues this one. */
   behind?(line: string): { readonly error: Unreadable; readonly isItem: boolean } | null;
   readonly isContinued?: boolean | undefined;
-  /**
-   * What the block means. Lines in repairs, and in the error that `refuse` throws, are counted from 0 at the block's first.
-   */
+  /** Lines in repairs and errors are counted from 0 at the block's first. */
   read(block: BlockText): readonly FilePatch[];
 }
 

@@ -5,10 +5,7 @@ const MAX_KEY = 64;
 /** Deeper values are no call. */
 const MAX_DEPTH = 64;
 
-/**
- * Finds the strings in JSON that comes in pieces, cut anywhere, and passes on their text as it arrives. It does not check the
- * JSON, which is parsed when it is whole.
- */
+/** Passes on the strings of JSON that comes in pieces, cut anywhere. It does not check the JSON, which is parsed when it is whole. */
 export class JsonStrings {
   readonly #open: (key: string) => TakePiece | null;
   /** Of each open value: whether it is an object. */

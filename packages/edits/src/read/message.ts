@@ -56,10 +56,7 @@ export function repair(repairs: Repair[], line: number, kind: RepairKind, found?
   if (repairs.length < MAX_REPAIRS) repairs.push({ kind, line, message: say(SENTENCES[kind], found) });
 }
 
-/**
- * The reason why a block cannot be read. `refuse` throws it and `attempt` catches it, so it never leaves this package. It
- * is no `Error`, whose stack would cost more than the reading in a text with many such blocks.
- */
+/** Why a block cannot be read: thrown by `refuse`, caught by `attempt`. No `Error`, whose stack would cost more than the reading. */
 export class Unreadable {
   readonly line: number;
   readonly reason: ReadErrorReason;

@@ -16,10 +16,7 @@ const NAME =
 const SPACED = /^[\da-z_.][\w./-]*(?: [\w./-]+){1,3}$/;
 const PROSE = /(?:^| )(?:an?|and|at|for|from|here|in|is|of|on|see|the|then|this|to|with)(?: |$)/;
 
-/**
- * The path that a line consists of, as models write it above a block: bare, as a heading or comment, after `File:`, in
- * backticks, in asterisks or in `<path>`, perhaps with `(new)` behind it. Null for any other line, above all for a line of prose.
- */
+/** The path that a line consists of, as models write it above a block: bare, labelled, in backticks, asterisks or `<path>`. */
 export function parsePathLine(line: string): string | null {
   if (line.length > MAX_HEAD || !mayNameFile(line)) return null;
   const label = LABEL.exec(line)![0];
@@ -32,7 +29,6 @@ export function parsePathLine(line: string): string | null {
   return isPath(path, /:\*{0,2}\s*$/.test(label)) ? path : null;
 }
 
-/** Whether a text looks like a path; behind a label it need not look like that of a file. */
 function isPath(text: string, isLabelled: boolean): boolean {
   if (SPACED.test(text)) return /[^.]\.[A-Za-z]\w{0,9}$/.test(text) && !PROSE.test(text);
   if (!/^[^\s`*<>|"?]+$/.test(text) || !/\w/.test(text) || text.includes("://")) return false;
@@ -53,10 +49,7 @@ export function parseInfoPath(info: string): string | null {
   return parsePathLine(last.replace(/^(?:\d+:\d+:|[\w+#-]+:(?=[\w./]))/, ""));
 }
 
-/**
- * Whether the start of a line, read so far, may still become a line that opens a block or belongs to its head. False must
- * be final: no continuation of the line may be an opening line, because the reader then passes the line on as text.
- */
+/** Whether the start of a line may become one of a head. False must be final, because the reader then passes the line on as text. */
 export function mayOpen(start: string): boolean {
   if (start.length > MAX_HEAD) return false;
   const label = LABEL.exec(start)![0];

@@ -8,7 +8,7 @@ import { Scanner } from "./scanner.js";
 /** Creates a reader of the formats given. */
 export function scanEdits(formats: readonly Format[], options: ReadOptions = {}): EditReader {
   let events: EditEvent[] = [];
-  const scanner = new Scanner(formats, options, (event) => events.push(event));
+  const scanner = new Scanner(formats, options, true, (event) => events.push(event));
   const drain = () => {
     const drained = events;
     events = [];
@@ -31,7 +31,7 @@ export function parseWith(formats: readonly Format[], text: string, options: Rea
   const files: FilePatch[] = [];
   const repairs: Repair[] = [];
   const errors: ReadError[] = [];
-  const scanner = new Scanner(formats, options, (event) => {
+  const scanner = new Scanner(formats, options, false, (event) => {
     if (event.type === "error") errors.push(event.error);
     else if (event.type === "edit") {
       for (const file of event.patch.files) files.push(file);

@@ -1,25 +1,11 @@
-import { withoutReturn } from "../lines.js";
 import { needOptions, needText } from "../need.js";
 import { Between } from "./between.js";
 import { gather } from "./change.js";
-import { closesFence, type Fence, isDiff, openFence, openInner, openTag, outdent } from "./fence.js";
-import type { BlockEnd, EditBlock, EditEvent, Format, FormatName, Head, ReadOptions } from "./format.js";
+import { closesFence, type Fence, isDiff, openInner, outdent } from "./fence.js";
+import type { BlockEnd, EditBlock, EditEvent, Format, FormatName, ReadOptions } from "./format.js";
+import { holdLine, lineOf, NOTHING, withoutEnd } from "./head.js";
 import { attempt, Unreadable, unreadable } from "./message.js";
-import { MAX_HEAD, mayOpen, parseInfoPath, parsePathLine } from "./path-line.js";
-
-/** Lines held back because a later one may make them the head of a block. */
-interface HeldHead {
-  readonly raws: readonly string[];
-  readonly path: string | null;
-  readonly innerPath: string | null;
-  readonly fence: Fence | null;
-  /** Lines between the fence and the current line, blank ones left out. */
-  readonly inner: number;
-  /** The fence follows that of a block immediately, so it may be a second end of it. */
-  readonly isStray: boolean;
-}
-
-const NOTHING: HeldHead = { raws: [], path: null, innerPath: null, fence: null, inner: 0, isStray: false };
+import { MAX_HEAD, mayOpen } from "./path-line.js";
 
 /** A block being read, with its lines and the events emitted so far. */
 interface OpenBlock {
@@ -57,6 +43,7 @@ export class Scanner {
   readonly #formats: readonly Format[];
   readonly #limit: number;
   readonly #path: string | null;
+  readonly #hasProgress: boolean;
   readonly #give: (event: EditEvent) => void;
   readonly #between: Between;
   /** The start of the current line; or `isPassing`: it was emitted as text and the rest of the line will be. */
@@ -84,11 +71,17 @@ export class Scanner {
   #hasFailed = false;
 
   /** `give` is called with each event, so unused events are not stored. */
-  constructor(formats: readonly Format[], options: ReadOptions, give: (event: EditEvent) => void) {
+  constructor(
+    formats: readonly Format[],
+    options: ReadOptions,
+    hasProgress: boolean,
+    give: (event: EditEvent) => void,
+  ) {
     needOptions(options, { path: "string", limit: "number", wholeFiles: "boolean" });
     this.#formats = formats;
     this.#limit = options.limit ?? 4 << 20;
     this.#path = options.path ?? null;
+    this.#hasProgress = hasProgress;
     this.#give = give;
     this.#between = new Between(formats, (line, format, { reason, message }) => {
       // A block that was emitted as text is one without lines.
@@ -103,9 +96,17 @@ export class Scanner {
     this.#hasBegun ||= piece !== "";
     let from = 0;
     for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", from)) {
-      this.#takePiece(text.slice(from, end + 1));
-      this.#endLine();
+      const line = text.slice(from, end + 1);
+      const open = this.#partial === "" ? this.#open : null;
       from = end + 1;
+      // The usual line of a block, which needs no more than this.
+      if (open !== null && open.raws !== null && open.size + line.length <= this.#limit) {
+        this.#lineNumber++;
+        this.#feed(open, line);
+        continue;
+      }
+      this.#takePiece(line);
+      this.#endLine();
     }
     if (from < text.length) this.#takePiece(text.slice(from));
   }
@@ -137,30 +138,27 @@ export class Scanner {
     this.#lineNumber++;
   }
 
-  /** Reads the block and emits its result; these lines follow it and are routed anew. */
   #close(open: OpenBlock, end: BlockEnd, rest: readonly string[]): void {
-    this.#read(open, end);
+    const { block, edit, firstLine, start, raws, lines } = open;
+    if (raws !== null) {
+      this.#tell(open);
+      const isTorn = !raws.at(-1)!.endsWith("\n");
+      const read = attempt((repairs) => block.read({ lines, start, end, isTorn, repairs }));
+      if (read instanceof Unreadable) this.#fail(open, read);
+      else {
+        // In place: a block may have a repair for each of its lines.
+        for (const repair of read.repairs) repair.line += firstLine;
+        this.#emit({ type: "edit", edit, patch: gather(read.files), repairs: read.repairs });
+      }
+    }
     this.#open = null;
     this.#edits++;
     this.#lineNumber -= rest.length;
-    this.#between.close(open.block, open.format, this.#lineNumber);
+    this.#between.close(block, open.format, this.#lineNumber);
     for (const raw of rest) {
       this.#lineNumber++;
       this.#route(raw);
     }
-  }
-
-  /** Reads the block as a whole. */
-  #read(open: OpenBlock, end: BlockEnd): void {
-    const { block, edit, firstLine, start, raws, lines } = open;
-    if (raws === null) return;
-    this.#tell(open);
-    const isTorn = !raws.at(-1)!.endsWith("\n");
-    const read = attempt((repairs) => block.read({ lines, start, end, isTorn, repairs }));
-    if (read instanceof Unreadable) return this.#fail(open, read);
-    // In place: a block may have a repair for each of its lines.
-    for (const repair of read.repairs) repair.line += firstLine;
-    this.#emit({ type: "edit", edit, patch: gather(read.files), repairs: read.repairs });
   }
 
   #fail({ edit, firstLine, raws }: OpenBlock, { line, reason, message }: Unreadable): void {
@@ -179,9 +177,9 @@ export class Scanner {
     this.#between.add(text, this.#prose ?? this.#shown, this.#isExample);
   }
 
-  /** Emits new events of the block. */
   #tell(open: OpenBlock): void {
     const { block, edit, format, raws, lines, start } = open;
+    if (!this.#hasProgress) return;
     if (!open.hasStarted) this.#emit({ type: "start", edit, format });
     open.hasStarted = true;
     if (block.path !== null && block.path !== open.path) {
@@ -205,7 +203,7 @@ export class Scanner {
     }
     this.#partial += piece;
     if (open !== null && open.size + this.#partial.length > this.#limit) this.#outgrow(open);
-    if (this.#open === null && !this.#mayMatter()) {
+    if (this.#open === null && !this.#mayMatter(this.#partial)) {
       this.#release();
       this.#emitText(this.#partial);
       this.#partial = "";
@@ -214,8 +212,7 @@ export class Scanner {
   }
 
   /** Whether the current line may become anything but text. */
-  #mayMatter(): boolean {
-    const partial = this.#partial;
+  #mayMatter(partial: string): boolean {
     if (partial === "\n") return true;
     if (this.#held.fence !== null) return partial.length <= this.#limit;
     return this.#prose === null ? mayOpen(partial) : partial.length <= MAX_HEAD && /^[`~]*$/.test(partial.trim());
@@ -258,6 +255,12 @@ export class Scanner {
     else this.#emitText(raw);
   }
 
+  #hold(raw: string): boolean {
+    const held = holdLine(this.#held, raw, this.#ended);
+    this.#held = held ?? this.#held;
+    return held !== null;
+  }
+
   #tryOpen(raw: string, isSettled: boolean): boolean {
     this.#openBlock(raw, isSettled);
     if (this.#open === null) return false;
@@ -265,12 +268,11 @@ export class Scanner {
     return true;
   }
 
-  /** Opens the block whose head ends with this line, if there is one; the line is still to be fed to it. */
   #openBlock(raw: string, isSettled: boolean): void {
     const { raws, path, innerPath, fence } = this.#held;
     if (fence === null && !MARKS.test(raw)) return;
     const around = fence ?? this.#wrapper;
-    const head: Head = {
+    const head = {
       line: outdent(withoutEnd(raw), around),
       before: outdent(withoutEnd(raws.findLast((raw) => raw.trim() !== "") ?? ""), around),
       path,
@@ -285,7 +287,7 @@ export class Scanner {
     for (const format of this.#formats) {
       const block = format.open(head);
       if (block === null) continue;
-      this.#open = {
+      const open: OpenBlock = {
         block,
         format: format.name,
         edit: this.#edits,
@@ -301,49 +303,17 @@ export class Scanner {
         hasStarted: false,
         shown: 0,
       };
+      this.#open = open;
       this.#between.open(block);
       if (!block.ownsFence) this.#wrapper = around;
       this.#shown = null;
       this.#held = NOTHING;
-      for (const raw of raws) this.#keep(this.#open, raw, lineOf(raw, around));
-      if (!block.isTentative) this.#tell(this.#open);
+      for (const raw of raws) this.#keep(open, raw, lineOf(raw, around));
+      if (!block.isTentative) this.#tell(open);
       return;
     }
   }
 
-  /** Holds the line if a later one may open a block whose head it belongs to. */
-  #hold(raw: string): boolean {
-    const line = withoutEnd(raw);
-    if (line.length > MAX_HEAD) return false;
-    const { raws, path, fence } = this.#held;
-    const opened = openFence(line) ?? openTag(line);
-    const isBlank = line.trim() === "";
-    let held: HeldHead | null;
-    if (opened !== null) held = this.#holdFence(line, opened);
-    else if (!isBlank) held = this.#holdLine(line);
-    // Blank lines are part of a head that has begun.
-    else held = (path ?? fence) !== null || raws.at(-1)?.startsWith("--- ") ? this.#held : null;
-    if (held === null || (isBlank && raws.length > 4)) return false;
-    this.#held = { ...held, raws: [...raws, raw] };
-    return true;
-  }
-
-  #holdFence(line: string, fence: Fence): HeldHead | null {
-    const { raws, path, fence: outer } = this.#held;
-    if (outer !== null || (raws.length > 0 && path === null)) return null;
-    const isStray = this.#ended !== null && closesFence(line, this.#ended);
-    return { ...this.#held, fence, path: parseInfoPath(fence.info) ?? path, isStray };
-  }
-
-  /** Below a fence two lines are held, one of which may be a path; above it one that is a path or that of a diff. */
-  #holdLine(line: string): HeldHead | null {
-    const { raws, fence, inner, innerPath } = this.#held;
-    const path = parsePathLine(line);
-    if (fence !== null) return inner === 2 ? null : { ...this.#held, inner: inner + 1, innerPath: path ?? innerPath };
-    return raws.length === 0 && (path !== null || line.startsWith("--- ")) ? { ...this.#held, path } : null;
-  }
-
-  /** Emits the held lines as text. */
   #release(): void {
     const { raws, fence, path, isStray } = this.#held;
     this.#isExample = path === null;
@@ -380,14 +350,12 @@ export class Scanner {
     }
   }
 
-  /** Adds so many of the held lines to the block, and holds none any longer. */
   #keepHeld(open: OpenBlock, count: number): void {
     for (const raw of open.maybe.slice(0, count)) this.#keep(open, raw, lineOf(raw, open.fence));
     open.maybe = [];
     open.maybeSize = 0;
   }
 
-  /** Adds a line to the block. */
   #keep(open: OpenBlock, raw: string, line: string): void {
     if (open.raws === null) return;
     open.raws.push(raw);
@@ -395,7 +363,6 @@ export class Scanner {
     open.size += raw.length;
   }
 
-  /** Reports that the block is too long and drops its lines. */
   #outgrow(open: OpenBlock): void {
     if (open.block.isTentative) return this.#giveUp(open);
     this.#fail(open, unreadable(open.raws!.length, "too-long", `over ${this.#limit} UTF-16 code units`));
@@ -403,20 +370,9 @@ export class Scanner {
     open.lines = open.maybe = [];
   }
 
-  /** Treats the lines as a code fence of the prose, which the last one may have closed. */
   #giveUp({ raws, fence }: OpenBlock): void {
     this.#open = null;
     this.#prose = fence !== null && closesFence(raws!.at(-1) ?? "", fence) ? null : fence;
     for (const raw of raws!) this.#emitText(raw);
   }
-}
-
-/** The line as the block reads it. */
-function lineOf(raw: string, fence: Fence | null): string {
-  return outdent(raw.endsWith("\n") ? raw.slice(0, -1) : raw, fence);
-}
-
-/** The line without its end. */
-function withoutEnd(raw: string): string {
-  return raw.endsWith("\n") ? withoutReturn(raw.slice(0, -1)) : raw;
 }

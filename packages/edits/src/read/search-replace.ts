@@ -105,7 +105,6 @@ interface Division {
   readonly end: number;
 }
 
-/** The line between the parts. A conflict of git in the content keeps its own; any other doubt is refused. */
 function findDivider(lines: readonly string[], start: number, path: string, repairs: Repair[]): Division {
   const end = lines.length - 1;
   const { found, inConflicts } = listDividers(lines, start + 1, end);
@@ -128,7 +127,6 @@ function findDivider(lines: readonly string[], start: number, path: string, repa
 
 const SHIELD = "write a backslash before each ======= that is content";
 
-/** The lines that look like dividers, and those of them that are in conflicts of git. */
 function listDividers(lines: readonly string[], start: number, end: number) {
   const found: number[] = [];
   const inConflicts = new Set<number>();
@@ -148,13 +146,11 @@ function listDividers(lines: readonly string[], start: number, end: number) {
   return { found, inConflicts };
 }
 
-/** The divider that the marker above the old text asks for. */
 function dividerOf(open: string): string {
   const indent = indentOf(open);
   return indent + "=".repeat(open.indexOf(" SEARCH", indent.length) - indent.length);
 }
 
-/** Where the markers are indented and all lines with them, the block stands in a list and its indentation is not the file's. */
 function sharedIndent(lines: readonly string[], start: number, repairs: Repair[]): number {
   const indent = indentOf(lines[start]!);
   if (indent === "" || !lines.slice(start).every((line) => line.startsWith(indent) || line.trim() === "")) return 0;

@@ -1,8 +1,8 @@
 import { createPatch } from "../diff/create.js";
 import { spliceText, splitLines } from "../lines.js";
-import { findEvery, findParts, type Part, withEndsOf } from "../match/search.js";
+import { findEvery, findParts, withEndsOf } from "../match/search.js";
 import { needOptions } from "../need.js";
-import type { FilePatch, Patch } from "../patch.js";
+import type { FilePatch, Hunk, Patch } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import { takeApart } from "../sides.js";
 import { asText, changeOf, create, gather, modify, modifyBy, newText, takeOffGutter } from "./change.js";
@@ -28,8 +28,6 @@ export interface StrReplaceOptions {
   text?: string;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /**
  * Reads calls of a text-editor tool: one, a list, `{ path, edits: [...] }`, or any of these as JSON text or inside
  * `{ name, input }` or `{ name, arguments }`. Never throws; a call that is no edit gives an error with the reason.
@@ -40,11 +38,9 @@ export function parseStrReplace(input: unknown, options: StrReplaceOptions = {})
     const calls = readCalls(parseJson(input));
     return calls.length === 0 ? refuse(0, "no-hunk") : calls.flatMap((call) => readChange(call, options, repairs));
   });
-  if (!(read instanceof Unreadable)) {
-    const repairs = read.repairs.map((repair) => ({ ...repair, line: 1 }));
-    return { ok: true, patch: gather(read.files), repairs };
-  }
-  return { ok: false, errors: [{ line: 1, reason: read.reason, message: read.message }] };
+  if (read instanceof Unreadable)
+    return { ok: false, errors: [{ line: 1, reason: read.reason, message: read.message }] };
+  return { ok: true, patch: gather(read.files), repairs: read.repairs.map((repair) => ({ ...repair, line: 1 })) };
 }
 
 export function parseJson(input: unknown): unknown {
@@ -70,120 +66,82 @@ export interface Call {
 }
 
 /** The calls of a JSON value: they may be nested in lists and providers' envelopes, a few levels deep. */
-export function readCalls(value: unknown, path?: string, depth = 0): Call[] {
+export function readCalls(value: unknown, outer?: string, depth = 0): Call[] {
   if (depth > 4 || typeof value !== "object" || value === null) return [];
-  if (Array.isArray(value)) return value.flatMap((each) => readCalls(each, path, depth + 1));
-  const fields = value as Fields;
-  const own = pickText(fields, /^(path|(target_)?file(_?path|name)?)$/i) ?? path;
+  if (Array.isArray(value)) return value.flatMap((each) => readCalls(each, outer, depth + 1));
+  const fields = value as Readonly<Record<string, unknown>>;
+  const pick = (name: RegExp) =>
+    Object.entries(fields).find(([key, text]) => name.test(key) && typeof text === "string")?.[1] as string | undefined;
+  const path = pick(/^(path|(target_)?file(_?path|name)?)$/i) ?? outer;
   const inner = fields.input ?? fields.arguments ?? fields.function ?? fields.edits ?? null;
-  return inner === null ? [toCall(fields, own)] : readCalls(parseJson(inner), own, depth + 1);
-}
-
-function pickText(fields: Fields, name: RegExp): string | undefined {
-  const [, text] = Object.entries(fields).find(([key, value]) => name.test(key) && typeof value === "string") ?? [];
-  return text as string | undefined;
-}
-
-function toCall(fields: Fields, path: string | undefined): Call {
-  const old = pickText(fields, /^old(_?(str|string|text))?$/i);
-  const now = pickText(fields, /^(new(_?(str|string|text))?|insert_text)$/i);
-  const text = pickText(fields, /^(file_text|contents?)$/);
-  const said = pickText(fields, /^command$/);
+  if (inner !== null) return readCalls(parseJson(inner), path, depth + 1);
+  const old = pick(/^old(_?(str|string|text))?$/i);
+  const now = pick(/^(new(_?(str|string|text))?|insert_text)$/i);
+  const text = pick(/^(file_text|contents?)$/);
+  const said = pick(/^command$/);
   const command = said ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert");
   const replaces = said === undefined && command === "create";
   const all = (fields.replace_all ?? fields.replaceAll) === true;
-  return { path, old, now, text, command, line: fields.insert_line, all, replaces };
+  return [{ path, old, now, text, command, line: fields.insert_line, all, replaces }];
 }
 
 /** Whether the calls can be meant as edits, so that a fence with them is one. */
-export function areEdits(calls: readonly Call[]): boolean {
-  return (
-    calls.length > 0 &&
-    calls.every(
-      ({ old, now, text, command, line }) =>
-        (old !== undefined && now !== undefined) ||
-        (command === "create" && text !== undefined) ||
-        (command === "insert" && line !== undefined),
-    )
-  );
+function areEdits(calls: readonly Call[]): boolean {
+  const isEdit = ({ old, now, text, command, line }: Call) =>
+    (old !== undefined && now !== undefined) ||
+    (command === "create" && text !== undefined) ||
+    (command === "insert" && line !== undefined);
+  return calls.length > 0 && calls.every(isEdit);
 }
 
 export function readChange(call: Call, options: StrReplaceOptions, repairs: Repair[]): FilePatch[] {
   const { command, text, line, old } = call;
-  const now = endAsLines(old, call.now);
+  // A line feed at the end as the old string has it: else the next line would be glued to the new one.
+  const now = old?.endsWith("\n") && call.now && !call.now.endsWith("\n") ? `${call.now}\n` : call.now;
   const path = call.path ?? options.path ?? refuse(0, "no-path");
   if (command === "create" && text !== undefined) return [create(path, text)];
   if (command === "insert" && Number.isSafeInteger(line) && (line as number) >= 0 && now)
     return [modify(path, [changeOf("", asText(splitLines(now).lines), (line as number) + 1)!])];
-  if (command === "str_replace" && old !== undefined && now !== undefined)
-    return replace(path, old, now, call.all, options.text, repairs);
-  return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
-}
-
-function replace(
-  path: string,
-  old: string,
-  now: string,
-  all: boolean,
-  text: string | undefined,
-  repairs: Repair[],
-): FilePatch[] {
-  if (old === "" && now !== "") return fill(path, now, text);
-  const every = all ? replaceAll(path, old, now, text) : null;
+  if (command !== "str_replace" || old === undefined || now === undefined)
+    return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
+  if (old === "" && now !== "")
+    // All of a file that is empty or not there yet, and the start of any other.
+    return options.text === undefined ? [create(path, now)] : [modify(path, [changeOf("", now, 1)!])];
+  const every = call.all ? replaceAll(path, old, now, options.text) : null;
   if (every !== null) return every;
-  const widened = widen(old, now, text);
+  const widened = widen(old, now, options.text);
   if (widened !== null) return modifyBy(path, widened, repairs, 0);
   const bare = takeOffGutter(splitLines(old).lines, splitLines(now).lines, repairs, 0);
   return modifyBy(path, changeOf(asText(bare.old), asText(bare.now)), repairs, 0);
 }
 
-/**
- * The new string, with a line feed at its end where the old one has it: otherwise the next line would be glued to it. This is
- * the only place that decides it, so a call means the same with and without the text at hand.
- */
-function endAsLines(old: string | undefined, now: string | undefined): string | undefined {
-  return old?.endsWith("\n") && now && !now.endsWith("\n") ? `${now}\n` : now;
-}
-
-/** An empty old string is all of a file that is empty or not there yet, and the start of any other. */
-function fill(path: string, now: string, text: string | undefined): FilePatch[] {
-  if (text === undefined) return [create(path, now)];
-  // In a file with text it stands at the start of the first line.
-  return [modify(path, [changeOf("", now, 1)!])];
-}
-
-/** The change at every place, each with its line. Null where the text has no such place, or none that an earlier call has left. */
+/** The change at every place. Null where the text has no such place, or none that an earlier call has left. */
 function replaceAll(path: string, old: string, now: string, text: string | undefined): FilePatch[] | null {
   if (text === undefined)
     return refuse(0, "ambiguous", "a patch names each place; give the text, or write one call for each place");
   const splices = findLeft(old, now, text).map((part) => ({ ...part, insert: withEndsOf(text, part.from, now) }));
   if (splices.length > 0) return [...createPatch(text, spliceText(text, splices), { path }).files];
-  const hunks = findEvery(splitLines(old).lines, text).flatMap(
-    (row) => changeOf(asText(splitLines(old).lines), asText(splitLines(now).lines), row + 1) ?? [],
-  );
+  const [before, after] = [splitLines(old).lines, splitLines(now).lines];
+  const hunks = findEvery(before, text).flatMap((row) => changeOf(asText(before), asText(after), row + 1) ?? []);
   return hunks.length > 0 ? hunks.map((hunk) => modify(path, [hunk])) : null;
 }
 
 /** Every part that the old string is, but for those in the result of an earlier call, which may contain it again. */
-function findLeft(old: string, now: string, text: string): Part[] {
+function findLeft(old: string, now: string, text: string) {
   const made = findParts(old, now).length > 0 ? findParts(now, text) : [];
   return findParts(old, text).filter(({ from, to }) => !made.some((each) => each.from <= from && to <= each.to));
 }
 
-/**
- * The change of whole lines in a text where the old string stands once and is not what an earlier call has made. The
- * place is never said: old strings are unique without it, and a place would hide that a call was applied before.
- */
-function widen(old: string, now: string, text = "") {
+/** The change of whole lines where the old string is once. It has no place, which would hide that a call was applied before. */
+function widen(old: string, now: string, text = ""): Hunk | null {
   const parts = findParts(old, text);
   const left = findLeft(old, now, text);
   // As whole lines it may occur once; the tool would still refuse it.
   if (left.length > 1) refuse(0, "ambiguous", `${quote(old)} stands more than once; write more of the lines around it`);
   const [part] = left;
-  if (!part || parts.length > 1) return null;
-  const { from, to } = part;
   // Also where it overlaps itself it stands more than once.
-  if (findParts(old, text.slice(from + 1)).length > 0) return null;
+  if (!part || parts.length > 1 || findParts(old, text.slice(part.from + 1)).length > 0) return null;
+  const { from, to } = part;
   // A negative place would count as 0.
   const start = from === 0 ? 0 : text.lastIndexOf("\n", from - 1) + 1;
   const feed = text.indexOf("\n", to);
@@ -192,10 +150,8 @@ function widen(old: string, now: string, text = "") {
   const end = feed === -1 ? text.length : feed + 1;
   // Of whole lines a line feed behind the new ones is their end, as without the text, and no blank line more.
   const isLines = start === from && /^\r?\n?$/.test(text.slice(to, end));
-  return changeOf(
-    text.slice(start, end),
-    text.slice(start, from) + (isLines ? made.replace(/\r?\n$/, "") : made) + text.slice(to, end),
-  );
+  const written = isLines ? made.replace(/\r?\n$/, "") : made;
+  return changeOf(text.slice(start, end), text.slice(start, from) + written + text.slice(to, end));
 }
 
 export type StrReplaceWriting =
@@ -230,7 +186,6 @@ const INFO = /^(?:|jsonc?|str_replace|tool_(?:call|use))$/;
 /** A field of a call, where its value begins. */
 const FIELD = /["'](?:old_?(?:str(?:ing)?|text)|file_text|insert_line)["']\s*:\s*["'\d]|"command"\s*:\s*"str_replace"/i;
 const TAG = /^<(?:parameter name=")?(?:str_replace|old_?(?:str|text))/i;
-
 /** Strings of JSON hold no line feeds, so calls take few lines; a longer value is not read to its end. */
 const MAX_LINES = 64;
 
@@ -243,8 +198,7 @@ export const callFences: Format = {
     return isField || TAG.test(line) ? lost(written, advice) : null;
   },
   open({ line, path, fence, isFenceStart, defaultPath }) {
-    if (!isFenceStart || !fence?.length || !/^\s*[[{]/.test(line)) return null;
-    if (!INFO.test(fence.info)) return null;
+    if (!isFenceStart || !fence?.length || !/^\s*[[{]/.test(line) || !INFO.test(fence.info)) return null;
     const options = { path: path ?? defaultPath ?? undefined };
     let taken: string[] = [];
     let calls: Call[] = [];

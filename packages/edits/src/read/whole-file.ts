@@ -13,16 +13,12 @@ import { type Writing, writeBlocks } from "./write.js";
 /** Files that may have fences of their own. */
 const DOCUMENT = /(?:\.(?:mdx?|markdown|rst|adoc)|(?:^|\/)README)$/i;
 
-/**
- * A path and a fenced block with the file's whole new text. Models also write examples this way, so a streaming reader
- * takes it for an edit only where its options say so. A text with bare fences of its own needs a longer fence around it.
- */
+/** A path and a fenced block with the whole new text. Models write examples this way too, so the options must allow it. */
 export const wholeFiles: Format = {
   name: "whole-file",
   open({ path, fence, isFenceStart, isSettled }) {
     if (!isSettled || !isFenceStart || !fence?.length || path === null) return null;
     let inner: Fence | null = null;
-    /** In a document a bare fence may open a block of its own: only the text behind it tells. */
     let behind: { lines: number; path: boolean } | null = null;
     let isAmbiguous = false;
     let isInside = false;

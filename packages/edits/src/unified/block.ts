@@ -27,7 +27,6 @@ const HEADER_LINE =
 /** An `@@` line without a fence around it: it may be code of prose as well. */
 const HUNK_LINE = /^@@(?:\s|$|-\d)/;
 
-/** The path of a `---` or `+++` line, without its prefix; null for /dev/null. */
 function pathOf(line: string): string | null {
   const { name } = parseNameLine(line.slice(4).trimEnd());
   return name?.replace(/^[ab]\//, "").trim() ?? null;
@@ -56,7 +55,6 @@ export function unifiedDiffs(strip?: number): Format {
   };
 }
 
-/** Whether the line is the first of git's header, or the last of one with two names. */
 function startsHeader(line: string, before: string): boolean {
   if (line.startsWith("+++ ") && before.startsWith("--- ")) return true;
   const second = line.startsWith("--- ") ? line.indexOf("+++ ") : -1;
@@ -156,7 +154,6 @@ class UnifiedBlock implements EditBlock {
     return taken;
   }
 
-  /** Takes what was no header after all: a deleted and an added line. */
   #takeNames(names: readonly string[]): void {
     for (const each of names) this.#body!.take(each);
     this.#sure += names.length;
@@ -199,7 +196,6 @@ class UnifiedBlock implements EditBlock {
     return "more";
   }
 
-  /** Ends the hunk at hand before this line and `names` others; true if prose is behind it, which ends the block. */
   #endHunk(names: number): boolean {
     const body = this.#body!;
     body.settle();
@@ -260,7 +256,6 @@ class UnifiedBlock implements EditBlock {
     return (isTorn && end !== "complete") || (end === "cut" && mayMiss);
   }
 
-  /** Reads these rows of the lines, or all of them. */
   #readFiles({ lines: written, start, isTorn }: BlockText, rows: number[] | null, repairs: Repair[]): FilePatch[] {
     const lines = rows?.map((row) => written[row]!) ?? written;
     const diff = openDiff("", lines, { strict: false, asGit: false, strip: this.#strip, repairs });
@@ -294,7 +289,6 @@ class UnifiedBlock implements EditBlock {
     return diff.files.length > 0 ? diff.files : refuse(0, "no-hunk");
   }
 
-  /** Opens the file of hunks that have no header. */
   #openFile(diff: Diff): FileInProgress {
     const { at } = diff;
     const path = this.#known;

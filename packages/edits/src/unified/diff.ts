@@ -69,10 +69,7 @@ export function isChanged(line: string): boolean {
   return (mark === PLUS || mark === MINUS) && !/^(?:--+|\+{3})\s*$/.test(line);
 }
 
-/**
- * Whether a line with a mark behind a diff is an item of a list, and no line that the counts have missed: it follows prose,
- * or a blank line where the counts fit. A list has one kind of marks.
- */
+/** Whether a marked line behind a diff is an item of a list: it follows prose, or a blank line where the counts fit. */
 export function isListed(line: string, before: string, prose: boolean, sure: boolean): boolean {
   return isItem(line) && (prose || (sure && before === "")) && !(isItem(before) && before[0] !== line[0]);
 }

@@ -142,7 +142,6 @@ function readPercent(text = ""): number | undefined {
   return percent >= 0 ? percent : undefined;
 }
 
-/** The kind of a change without a header line for it: git takes two names that differ for a rename. */
 function kindOf({ git, named, both }: Header): FileKind {
   const [old, now] = named ?? [];
   if (old?.name === null) return "create";
@@ -151,7 +150,6 @@ function kindOf({ git, named, both }: Header): FileKind {
   return differ && dropFolder(both.before) !== dropFolder(both.after) ? "rename" : "modify";
 }
 
-/** The names before and after; null where there is no file, undefined where the header does not give them. */
 function namesOf({ kind: said, fields, named, both }: Header, kind: FileKind): (string | null | undefined)[] {
   // Two names in the `diff` line alone may tell of a rename; only the lines below it can say so.
   const names = named === null && both !== null && dropFolder(both.before) === dropFolder(both.after) ? both : null;
@@ -162,12 +160,10 @@ function namesOf({ kind: said, fields, named, both }: Header, kind: FileKind): (
   return [kind === "create" ? null : before, kind === "delete" ? null : after];
 }
 
-/** The path in a line of a rename or copy; undefined where there is none. */
 function nameOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : parseNameLine(text).name || undefined;
 }
 
-/** The contradiction in a header; null if there is none. */
 function findFault({ fields, named, both, isMixed }: Header, kind: FileKind, isMode: boolean): string | null {
   const [old, now] = named ?? [];
   if (isOneSided(kind) && fields.oldMode !== undefined && fields.newMode !== undefined) return TWO_KINDS;
@@ -183,7 +179,6 @@ function findFault({ fields, named, both, isMixed }: Header, kind: FileKind, isM
   return isOther ? "its lines name different files" : null;
 }
 
-/** Whether two names are equal but for a first folder that one or each of them has. */
 function agree(a: string, b: string): boolean {
   const [shortA, shortB] = [dropFolder(a), dropFolder(b)];
   return a === b || shortA === b || a === shortB || shortA === shortB;
@@ -208,10 +203,6 @@ export function closeFile(diff: Diff): void {
   else mend(diff, line, "empty-hunk", quote(after ?? before ?? ""));
 }
 
-/**
- * The paths behind the names of `---` and `+++`, without the first folder, as `git apply` reads them. Where both sides name a
- * file they name one: the new one, as for git, unless it goes on where the old one ends (`x` and `x.orig`).
- */
 function readPaths(diff: Diff, at: number, old: string | null, now: string | null, isMove: boolean) {
   const { strip } = diff;
   const count = strip ?? (diff.asGit || isPrefixed(old, now) ? 1 : 0);
@@ -224,7 +215,6 @@ function readPaths(diff: Diff, at: number, old: string | null, now: string | nul
   return { before, after };
 }
 
-/** Whether something was put in front of the names: `a/` and `b/`, or two folders that differ in front of the same path. */
 function isPrefixed(old: string | null, now: string | null): boolean {
   if (old === null || now === null) return /^[abciow12]\/./.test(old ?? now ?? "");
   const differ = old !== now && old.includes("/") && now.includes("/") && dropFolder(old) === dropFolder(now);

@@ -75,7 +75,6 @@ export class HunkEnd {
     return this.#left !== null && this.#left.old >= 0 && this.#left.new >= 0;
   }
 
-  /** How many lines of context the counts still ask for. */
   get #room(): number {
     if (!this.#isFitting) return 0;
     const { old, new: added } = this.#left!;
@@ -103,7 +102,6 @@ export class HunkEnd {
     return this.#mayFollow ? this.#takeBare(line) : this.#takeBehind(line);
   }
 
-  /** Whether a line shows that the fence held before it was the end. */
   #isBehindFence(line: string): boolean {
     if (isMarked(line)) return isItem(line);
     if (this.#left !== null) return line.trim() !== "";
@@ -119,7 +117,6 @@ export class HunkEnd {
     return this.held === 0 || (!this.#isFitting && this.held === this.#blanks) ? this.#confirm(line) : this.#hold(line);
   }
 
-  /** Takes a line without a mark while the counts ask for more. */
   #takeBare(line: string): "more" | "maybe" | "past" {
     this.#hold(line);
     const counts = this.#left!;
@@ -131,7 +128,6 @@ export class HunkEnd {
     return this.#past();
   }
 
-  /** The same behind its counts, or where it has none. */
   #takeBehind(line: string): "maybe" | "past" {
     const isBlank = line.trim() === "";
     const isFar = isBlank ? this.#blanks >= MAX_BLANK || this.held > this.#blanks : this.#blanks > 0;
@@ -147,7 +143,6 @@ export class HunkEnd {
     return "maybe";
   }
 
-  /** Takes the held lines as context, and this one. */
   #confirm(line: string | null): "more" {
     const { held } = this;
     const isNote = line?.[0] === "\\";

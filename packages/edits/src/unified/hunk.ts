@@ -111,7 +111,6 @@ export function readHunk(diff: Diff, { file, git, tellApart }: FileInProgress, e
   file.hunks.push(hunk);
 }
 
-/** Compares the lines with the counts and the kind of the file; false where they change nothing. */
 function checkCounts(
   diff: Diff,
   at: number,
@@ -166,7 +165,6 @@ function takeCounted(diff: Diff, { oldCount, newCount }: HunkHeader, git: boolea
   return { lines: lines.slice(from, end), hash: diff.hash(start, offset - 1) };
 }
 
-/** Takes the lines before this one, and adds missing marks. */
 function takeLines(diff: Diff, end: number, isCreated: boolean): HunkBody {
   const lines: string[] = [];
   const unended: number[] = [];
@@ -183,10 +181,6 @@ function takeLines(diff: Diff, end: number, isCreated: boolean): HunkBody {
   return { lines, unended };
 }
 
-/**
- * Takes the lines of a hunk in which an empty line follows each: lines that kept their line feeds were joined by more of
- * them. A line without an empty one behind it has no newline at the end of the file. Null where the lines are not doubled.
- */
 function takeDoubled(
   diff: Diff,
   header: HunkHeader,
@@ -215,7 +209,6 @@ function takeDoubled(
   return { lines: kept, unended };
 }
 
-/** The lines that the counts ask for without the empty ones between them, and which of them have none behind them. */
 function findDoubled(lines: readonly string[], from: number, limit: number, { oldCount, newCount }: HunkHeader) {
   const kept: string[] = [];
   const unended: number[] = [];

@@ -7,10 +7,7 @@ export interface NameLine {
 /** A time as tools write it behind a name. */
 const TIME = / \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(?: ?[-+]\d\d:?\d\d|Z)?$/;
 
-/**
- * Reads the text behind `--- ` or `+++ `: a name, quoted or not, and perhaps a tab and a stamp, which is any text. Some
- * programs write a time without a tab. GNU diff writes the epoch as the stamp of a file that is not there.
- */
+/** Reads a name, quoted or not, and a stamp. GNU diff writes the epoch as the stamp of a file that is not there. */
 export function parseNameLine(text: string, asGit = false): NameLine {
   const quoted = unquoteName(text);
   if (quoted === null && text[0] === '"') return { name: undefined };
@@ -22,10 +19,7 @@ export function parseNameLine(text: string, asGit = false): NameLine {
   return { name: name === "/dev/null" || (stamp !== undefined && isEpoch(stamp)) ? null : name, stamp };
 }
 
-/**
- * Reads the text behind `diff --git `. Unquoted names may contain blanks: then only the split that gives the same name
- * on both sides is certain, and null says that there is none (a rename, which has its names below).
- */
+/** Reads both names behind `diff --git `. Unquoted names with blanks are certain only where both are the same; else null. */
 export function parseGitNames(text: string): { before: string; after: string } | null {
   const first = unquoteName(text);
   const cut = first?.length ?? findCut(text);
@@ -36,7 +30,6 @@ export function parseGitNames(text: string): { before: string; after: string } |
   return cut < 0 || broken ? null : { before, after };
 }
 
-/** The blank between two names of which the first is not quoted. */
 function findCut(text: string): number {
   const quote = text.indexOf(' "');
   if (quote >= 0 && unquoteName(text.slice(quote + 1)) !== null) return quote;
@@ -47,7 +40,6 @@ function findCut(text: string): number {
   return text[middle] === " " && same ? middle : -1;
 }
 
-/** Whether it is the first moment of 1970, in whatever zone it is written; without one it is taken for UTC. */
 function isEpoch(stamp: string): boolean {
   if (stamp.length > 80 || !/19(?:70|69)/.test(stamp)) return false;
   const [, date, time, hours = "+00", minutes = "00"] =
@@ -73,10 +65,7 @@ export function dropFolders(name: string, count: number, few = false): string {
 /** The letters of C's escapes, from character 7 on. */
 const LETTERS = "abtnvfr";
 
-/**
- * Names as git writes them: in double quotes with C escapes where a byte is outside printable ASCII or is `"` or `\`.
- * Law: `unquoteName(quoteName(name)).name === name`, for every name that UTF-8 can say.
- */
+/** Names as git writes them. Law: `unquoteName(quoteName(name)).name === name`, for every name that UTF-8 can say. */
 export function quoteName(name: string): string {
   if (/^[\x20\x21\x23-\x5b\x5d-\x7e]*$/.test(name)) return name;
   let quoted = "";
@@ -89,10 +78,7 @@ export function quoteName(name: string): string {
   return `"${quoted}"`;
 }
 
-/**
- * Reads the quoted name at the start of the text; `length` is how much of the text it took. Null if there is none, or one with
- * an escape that C does not have, or with bytes that are no UTF-8: a string cannot hold them, and a file of another name is not meant.
- */
+/** Reads the quoted name at the start of the text, and its length in it. Null if there is none, or one that is not UTF-8. */
 export function unquoteName(text: string): { name: string; length: number } | null {
   const match = /^"((?:[^"\\]|\\(?:[0-3][0-7]{2}|[abtnvfr"\\]))*)"/.exec(text);
   if (match === null) return null;
