@@ -103,18 +103,23 @@ class CallReader implements EditReader {
   end(): EditEvent[] {
     if (this.#isOver) return [];
     const source = this.#pieces.join("");
-    if (!this.#strings.isComplete) this.#fail(unreadable(0, "unfinished"), source);
-    else {
-      const reading = parseCall(source, this.#options);
-      if (reading.ok) this.#emit({ type: "edit", edit: 0, patch: reading.patch, repairs: reading.repairs });
-      else this.#fail(reading.errors[0]!, source);
-    }
+    const reading = this.#strings.isComplete ? parseCall(source, this.#options) : null;
+    if (reading === null) this.#fail(unreadable(0, "unfinished"), source);
+    else if (reading.ok) this.#emit({ type: "edit", edit: 0, patch: reading.patch, repairs: reading.repairs });
+    else this.#fail(reading.errors[0]!, source);
     this.#isOver = true;
     return this.#drain();
   }
 
+  /** What takes the pieces of a string that is the value of this key; null for a string that shows nothing. */
   #openString(key: string): TakePiece | null {
-    if (PATH.test(key)) return this.#takePath();
+    if (PATH.test(key)) {
+      let path = "";
+      return (piece, isEnd) => {
+        if (path.length < MAX_PATH) path += piece;
+        if (isEnd && path !== "") this.#emit({ type: "path", edit: 0, path });
+      };
+    }
     if (PATCH.test(key)) return this.#takePatch();
     if (!NEW_TEXT.test(key)) return null;
     // The new texts of several edits are lines below each other.
@@ -122,14 +127,7 @@ class CallReader implements EditReader {
     return (piece) => this.#show(piece);
   }
 
-  #takePath(): TakePiece {
-    let path = "";
-    return (piece, isEnd) => {
-      if (path.length < MAX_PATH) path += piece;
-      if (isEnd && path !== "") this.#emit({ type: "path", edit: 0, path });
-    };
-  }
-
+  /** A string that is JSON again, or the text of a patch: its first letter tells. */
   #takePatch(): TakePiece {
     let blank = "";
     let inner: JsonStrings | EditReader | null = null;

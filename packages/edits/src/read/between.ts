@@ -4,7 +4,6 @@ import type { EditBlock, Format, FormatName } from "./format.js";
 import { Unreadable } from "./message.js";
 import { parseLead, parsePathLine } from "./path-line.js";
 
-/** The most characters of a line of text that are examined. */
 const MAX_EXAMINED = 1 << 13;
 
 /** Examines the text between blocks: it may name the file of the next block, or hold an edit that was not read. */
@@ -52,7 +51,6 @@ export class Between {
     if (example !== null && edits === 0) this.#report(example.line, example.name, example.error);
   }
 
-  /** Passes over a line that is no text. */
   skip(): void {
     this.#emitted++;
   }
@@ -64,14 +62,12 @@ export class Between {
     this.#hasReported = false;
   }
 
-  /** Continues behind a block and the lines before this one. */
   close(block: EditBlock, format: FormatName, lines: number): void {
     this.#last = block;
     this.format = format;
     this.#emitted = lines;
   }
 
-  /** Records that a block is about this file. */
   meet(path: string | null): void {
     if (path === null) return;
     this.path = path;

@@ -117,7 +117,7 @@ function merge(group: readonly FilePatch[]): FilePatch {
   const hunks = group.flatMap((file) => file.hunks);
   const starts = new Map<Hunk, number>();
   let shift = 0;
-  for (const hunk of hunks.filter(isPlaced).sort((a, b) => a.oldStart! - b.oldStart!)) {
+  for (const hunk of hunks.filter(({ oldStart }) => oldStart !== null).sort((a, b) => a.oldStart! - b.oldStart!)) {
     const count = countLines(hunk.lines);
     starts.set(hunk, hunk.newStart! + shift);
     shift += count.new - count.old;
@@ -128,10 +128,6 @@ function merge(group: readonly FilePatch[]): FilePatch {
     hunks: identifyHunks(hunks.map((hunk) => ({ ...hunk, newStart: starts.get(hunk) ?? null }))),
     ...(reasons.size > 0 && { reason: [...reasons].join("\n") }),
   };
-}
-
-function isPlaced(hunk: Hunk): boolean {
-  return hunk.oldStart !== null;
 }
 
 /** A line number and a bar in front of a line, as agents show files to models: `12 | `. */

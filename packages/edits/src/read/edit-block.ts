@@ -57,6 +57,8 @@ export const editBlocks: Format = {
   },
 };
 
+type Fields = { [key in FieldName]?: Field };
+
 function splitFields({ lines, start, repairs }: BlockText, fence: Fence): Fields {
   const fields: Fields = {};
   const at = startBlock(fence);
@@ -71,10 +73,8 @@ function splitFields({ lines, start, repairs }: BlockText, fence: Fence): Fields
       fields[key] = { line: i, base, value, lines: [], loose: new Set() };
     } else if (kind === "more" || kind === "loose") {
       const field = fields[key]!;
-      if (kind === "loose") {
-        if (field.loose.size === 0) repair(repairs, i, "unindented-content");
-        field.loose.add(field.lines.length);
-      }
+      if (kind === "loose" && field.loose.size === 0) repair(repairs, i, "unindented-content");
+      if (kind === "loose") field.loose.add(field.lines.length);
       field.lines.push(line);
     }
   }
@@ -94,20 +94,17 @@ export function formatEditBlocks(patch: Patch): Writing {
   return writeBlocks(patch, (file, path) => {
     const refused = wordless(file, ["modify", "create", "delete"], []);
     if (refused !== null) return refused;
-    const blocks: string[] = [];
-    for (const hunk of file.hunks.length > 0 ? file.hunks : [null]) {
-      const block = formatBlock(file, path, hunk);
-      if (block === null) return "where the text ends without a newline";
-      blocks.push(formatFence(block, "edit"));
-    }
-    return blocks;
+    const hunks = file.hunks.length > 0 ? file.hunks : [null];
+    const blocks = hunks.map((hunk) => formatBlock(file, path, hunk));
+    if (blocks.includes(null)) return "where the text ends without a newline";
+    return blocks.map((block) => formatFence(block!, "edit"));
   });
 }
 
 function formatBlock({ kind, reason }: FilePatch, path: string, hunk: Hunk | null): string[] | null {
   const isEdit = kind === "modify";
   const head = [`file: ${formatScalar(path)}`, `action: ${isEdit ? "edit" : kind}`];
-  const tail = formatReason(reason);
+  const tail = reason === undefined ? [] : [`reason: ${formatScalar(reason)}`];
   if (hunk === null) return isEdit ? null : [...head, ...tail];
   const { old, new: now, hint } = takeApart(hunk);
   const hasEnd = !isEdit || endMatters(hunk);
@@ -121,12 +118,7 @@ function formatBlock({ kind, reason }: FilePatch, path: string, hunk: Hunk | nul
   return before && after && [...head, ...before, ...after, ...tail];
 }
 
-function formatReason(reason: string | undefined): string[] {
-  return reason === undefined ? [] : [`reason: ${formatScalar(reason)}`];
-}
-
-type Fields = { [key in FieldName]?: Field };
-
+/** `last` is the block's last line, for errors about missing fields. */
 function readFields(fields: Fields, repairs: Repair[], last: number, defaultPath: string | null): FilePatch[] {
   const path = readLine(fields.file) || defaultPath || refuse(last, "no-path");
   const [old, now] = readContents(fields, repairs);
@@ -145,6 +137,7 @@ function readFields(fields: Fields, repairs: Repair[], last: number, defaultPath
   return modifyBy(path, readEdit(fields, old, now, repairs, last), repairs, last).map((file) => ({ ...file, ...said }));
 }
 
+/** The old and the new content, without the indentation that both share. */
 function readContents({ old_content, new_content }: Fields, repairs: Repair[]): (FieldContent | undefined)[] {
   const contents = [old_content, new_content];
   const present = contents.filter((field) => field !== undefined);
@@ -157,35 +150,29 @@ function readContents({ old_content, new_content }: Fields, repairs: Repair[]): 
   return contents.map((field) => field && readContent(field, indent));
 }
 
+const RANGE = /^L?(\d{1,9})(?:\s*(?:-|–|\.\.|,|:|to)\s*L?(\d{1,9}))?$/i;
+
 function readEdit(fields: Fields, old: FieldContent, now: FieldContent, repairs: Repair[], last: number): Hunk | null {
-  const { start, end } = readPlace(fields, repairs);
+  // Models also write a range for one of the two.
+  const [first, final] = [fields.line_start, fields.line_end].map((field) => {
+    const text = readLine(field);
+    const range = RANGE.exec(text);
+    if (field && range === null && text !== "") repair(repairs, field.line, "bad-line-number", quote(text));
+    return range;
+  });
+  const start = first ? Math.max(1, Number(first[1])) : null;
+  const end = Number(final?.[2] ?? final?.[1] ?? first?.[2] ?? Number.NaN);
   const line = fields.line_start?.line ?? last;
   const count = old.lines.length;
   if (count === 0 && start === null)
     refuse(last, "bad-block", "without old_content line_start has to say before which line the new one goes");
-  if (start !== null && end !== null && end - start + 1 !== count) {
+  if (start !== null && !Number.isNaN(end) && end - start + 1 !== count) {
     if (count === 0 && end > start) refuse(line, "bad-block", `old_content does not quote lines ${start} to ${end}`);
     repair(repairs, line, "wrong-count", `${start} to ${end} for ${count}`);
   }
   // The end of a content is habit, unless one ends with a newline and the other does not.
   const told = old.chomp !== now.chomp && count > 0 && now.lines.length > 0;
   const bare = takeOffGutter(old.lines, now.lines, repairs, last, start);
-  return changeOf(
-    asText(bare.old, !told || old.chomp !== "-"),
-    asText(bare.now, !told || now.chomp !== "-"),
-    start ?? bare.start,
-  );
-}
-
-const RANGE = /^L?(\d{1,9})(?:\s*(?:-|–|\.\.|,|:|to)\s*L?(\d{1,9}))?$/i;
-
-function readPlace(fields: Fields, repairs: Repair[]): { start: number | null; end: number | null } {
-  const [first, last] = [fields.line_start, fields.line_end].map((field) => {
-    const text = readLine(field);
-    const range = RANGE.exec(text);
-    if (field && range === null && text !== "") repair(repairs, field.line, "bad-line-number", quote(text));
-    return range;
-  });
-  const end = last?.[2] ?? last?.[1] ?? first?.[2];
-  return { start: first ? Math.max(1, Number(first[1])) : null, end: end === undefined ? null : Number(end) };
+  const [before, after] = [asText(bare.old, !told || old.chomp !== "-"), asText(bare.now, !told || now.chomp !== "-")];
+  return changeOf(before, after, start ?? bare.start);
 }

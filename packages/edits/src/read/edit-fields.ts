@@ -31,7 +31,10 @@ export function startBlock(fence: Fence): Cursor {
 /** Content is deeper than its key, so a fence in it ends nothing; content that is not goes on to the next known key or fence. */
 export function step(at: Cursor, line: string): LineRole {
   const { under } = at;
-  if (at.inner !== null) return stepInner(at, at.inner, line);
+  if (at.inner !== null) {
+    if (closesFence(line, at.inner)) at.inner = null;
+    return "loose";
+  }
   if (line.trim() === "") return under === "content" || under === "empty" ? "more" : "blank";
   const indent = indentOf(line).length;
   const isDeeper = indent > at.base;
@@ -42,11 +45,9 @@ export function step(at: Cursor, line: string): LineRole {
   }
   if (closesFence(line, at.fence)) return "end";
   if (key !== null && !(under === "empty" && isDeeper)) return startField(at, key, indent);
-  return under === "content" ? stepLoose(at, line) : stepBelow(at, line, indent);
-}
-
-function stepInner(at: Cursor, inner: Fence, line: string): "loose" {
-  if (closesFence(line, inner)) at.inner = null;
+  if (under !== "content") return stepBelow(at, line, indent);
+  if (at.first !== null && ANY_KEY.test(line)) return "bad";
+  at.inner = openInner(line, at.fence);
   return "loose";
 }
 
@@ -60,21 +61,15 @@ function startField(at: Cursor, key: RegExpExecArray, indent: number): "key" {
   return "key";
 }
 
-function stepLoose(at: Cursor, line: string): "bad" | "loose" {
-  if (at.first !== null && ANY_KEY.test(line)) return "bad";
-  at.inner = openInner(line, at.fence);
-  return "loose";
-}
-
+/** A line below a key that has no content yet. */
 function stepBelow(at: Cursor, line: string, indent: number): LineRole {
-  if (indent > at.base && at.under !== "nothing") {
-    if (at.under === "unknown") return "unknown";
-    if (at.under === "empty") {
-      at.under = "content";
-      at.first = indent;
-    }
-    return "more";
+  const isDeeper = indent > at.base && at.under !== "nothing";
+  if (isDeeper && at.under === "empty") {
+    at.under = "content";
+    at.first = indent;
   }
+  if (isDeeper && at.under !== "unknown") return "more";
+  if (isDeeper) return "unknown";
   if (!ANY_KEY.test(line)) return "bad";
   at.base = indent;
   at.under = "unknown";
@@ -87,6 +82,7 @@ export function showField({ first, value }: Cursor, kind: LineRole, line: string
   return kind === "more" || kind === "loose" ? unindent(line, first ?? 0) : null;
 }
 
+/** The indentation in columns that the header of a block scalar gives, or 0, and how the scalar ends. */
 function readHeader(value: string): { digit: number; chomp: string } | null {
   const match = /^[|>]([1-9]?)([+-]?)([1-9]?)(?:\s+#.*)?$/.exec(value);
   return match && { digit: Number(match[1] || match[3]), chomp: match[2]! };
@@ -105,7 +101,8 @@ export interface Field {
 /** The value of a one-line field, even if written on several lines; empty if there is none. */
 export function readLine({ value, lines }: Pick<Field, "value" | "lines"> = { value: "", lines: [] }): string {
   if (lines.length === 0) return readScalar(value);
-  return (/^[|>]/.test(value) ? lines : [value, ...lines])
+  const all = /^[|>]/.test(value) ? lines : [value, ...lines];
+  return all
     .map((line) => line.trim())
     .join(" ")
     .trim();

@@ -90,22 +90,12 @@ function refuseHints(old: readonly string[], now: readonly string[], row: number
   const found = now.findIndex(
     (line, i) => HINT.test(line) || (isRule(line) && (more || (i === 0 && !RULE.test(old[0] ?? "")))),
   );
-  if (found >= 0)
-    refuse(
-      row + found,
-      "bad-block",
-      `${quote(now[found]!)} in the new text; write a backslash before it if it is content`,
-    );
+  const advice = "in the new text; write a backslash before it if it is content";
+  if (found >= 0) refuse(row + found, "bad-block", `${quote(now[found]!)} ${advice}`);
 }
 
-/** Where the old text ends, and where the new one begins and ends. */
-interface Division {
-  readonly old: number;
-  readonly new: number;
-  readonly end: number;
-}
-
-function findDivider(lines: readonly string[], start: number, path: string, repairs: Repair[]): Division {
+/** Where the parts are divided. A conflict of git in the content keeps its own divider; any other doubt is refused. */
+function findDivider(lines: readonly string[], start: number, path: string, repairs: Repair[]) {
   const end = lines.length - 1;
   const { found, inConflicts } = listDividers(lines, start + 1, end);
   if (found.length === 0) refuse(end, "bad-block", "no line ======= divides the old text from the new");

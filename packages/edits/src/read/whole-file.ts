@@ -13,12 +13,16 @@ import { type Writing, writeBlocks } from "./write.js";
 /** Files that may have fences of their own. */
 const DOCUMENT = /(?:\.(?:mdx?|markdown|rst|adoc)|(?:^|\/)README)$/i;
 
-/** A path and a fenced block with the whole new text. Models write examples this way too, so the options must allow it. */
+/**
+ * A path and a fenced block with the file's whole new text. Models also write examples this way, so a streaming reader
+ * takes it for an edit only where its options say so. A text with bare fences of its own needs a longer fence around it.
+ */
 export const wholeFiles: Format = {
   name: "whole-file",
   open({ path, fence, isFenceStart, isSettled }) {
     if (!isSettled || !isFenceStart || !fence?.length || path === null) return null;
     let inner: Fence | null = null;
+    /** In a document a bare fence may open a block of its own: only the text behind it tells. */
     let behind: { lines: number; path: boolean } | null = null;
     let isAmbiguous = false;
     let isInside = false;
@@ -31,8 +35,7 @@ export const wholeFiles: Format = {
           const isNamed = behind.path;
           behind.lines++;
           if (line.trim() !== "") behind.path = behind.lines > 1 && parsePathLine(line) !== null;
-          const opened = openFence(line);
-          if (opened === null) return "maybe";
+          if (openFence(line) === null) return "maybe";
           // A fence with a language, or below a path, opens: the one before was the end.
           if (isNamed || !closesFence(line, fence)) return "past";
           isAmbiguous = true;
@@ -54,9 +57,10 @@ export const wholeFiles: Format = {
         return isShown ? line : null;
       },
       read({ lines, end }) {
-        if (end !== "closed" && behind === null) refuse(lines.length - 1, "unfinished");
-        if (isAmbiguous)
-          refuse(lines.length - 1, "ambiguous", `${path} has fences of its own; write four backticks around the file`);
+        const last = lines.length - 1;
+        if (end !== "closed" && behind === null) refuse(last, "unfinished");
+        const advice = `${path} has fences of its own; write four backticks around the file`;
+        if (isAmbiguous) refuse(last, "ambiguous", advice);
         const start = lines.findIndex((line) => openFence(line) !== null) + 1;
         const text = lines.slice(start, -1);
         // A document may show such a line as an example.
