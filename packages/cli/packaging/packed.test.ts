@@ -38,6 +38,11 @@ const linux = process.platform === "linux" && process.arch === "x64";
 if (!linux)
   console.warn(`SKIPPED on ${process.platform} ${process.arch}: Node ${NEWER_NODE} is tried on Linux x64 only`);
 
+const NOTICES = "package/THIRD-PARTY-NOTICES";
+/** The packages of others in a bundle, by the sources of its map. */
+const bundledPackages = (sources: readonly string[]): string[] =>
+  sources.flatMap((source) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? []);
+
 let folder: string;
 const tarball = ({ name, version }: Manifest) =>
   join(folder, "packed", `${name.slice(1).replace("/", "-")}-${version}.tgz`);
@@ -63,11 +68,15 @@ test.each(packages)("$name is packed with its licence, and each source map with 
   const { stdout } = await run("tar", ["-tzf", tarball(described)]);
   const files = stdout.trim().split("\n");
   expect(files).toContain("package/LICENSE");
+  const notices = files.includes(NOTICES)
+    ? (await run("tar", ["-xzOf", tarball(described), NOTICES])).stdout
+    : "no notices of others";
   const maps = files.filter((file) => file.endsWith(".map"));
   for (const file of maps) {
     const { stdout } = await run("tar", ["-xzOf", tarball(described), file], { maxBuffer: 1 << 26 });
     const { sources, sourcesContent = [] } = JSON.parse(stdout);
     expect(sourcesContent.filter(Boolean), file).toHaveLength(sources.length);
+    for (const bundled of bundledPackages(sources)) expect(notices, `${file} contains ${bundled}`).toContain(bundled);
   }
   // What is built of the protocols is as readable as their generated sources.
   if (described.name !== "@parlance/protocols") expect(maps.length).toBeGreaterThan(0);

@@ -177,11 +177,13 @@ describe("The limit of one event", () => {
     // What has no end yet: its own length, with the data before it.
     for (const before of ["", `data: ${x(100)}\n`]) {
       const most = limit + 256 - (before === "" ? 0 : 100);
-      expect(heard(before, `other: ${x(most - 7)}`, `\n\ndata: 1${ends}`)[1]).toBe(0);
-      expect(heard(before, `other: ${x(most - 6)}`, `\n\ndata: 1${ends}`, x(5000))).toEqual([[], 1]);
-      expect(heard(before, `other: ${x(most - 107)}`, x(100))[1]).toBe(0);
-      expect(heard(before, `other: ${x(most - 107)}`, x(101))[1]).toBe(1);
+      expect(heard(before, `event: ${x(most - 7)}`)[1]).toBe(0);
+      expect(heard(before, `event: ${x(most - 6)}`, `\n\ndata: 1${ends}`, x(5000))).toEqual([[], 1]);
+      expect(heard(before, `event: ${x(most - 107)}`, x(100))[1]).toBe(0);
+      expect(heard(before, `event: ${x(most - 107)}`, x(101))[1]).toBe(1);
     }
+    // A line of another field is dropped as it arrives.
+    expect(heard("other: ", x(5 * limit), x(5 * limit), `\ndata: 1${ends}`)).toEqual([[1], 0]);
   });
 
   it("is not reached by many events that are each inside it", () => {
