@@ -1,5 +1,5 @@
 /**
- * Loads TypeScript as plain JavaScript: `node --import ./bench-loader.js FILE.ts`. What runs TypeScript as it is names every function when it
+ * Loads TypeScript as plain JavaScript: `node --import ./bench/loader.js FILE.ts`. What runs TypeScript as it is names every function when it
  * is made, which falls on the figures.
  */
 import { readFile } from "node:fs/promises";

@@ -1,12 +1,13 @@
 /**
- * Every bench, one after the other, on the built packages, and then a table a topic: `pnpm bench`. `--quick` takes rougher figures, `--json FILE`
- * writes them, `--docs` puts them into docs/bench.md, and names such as `server/operations` run those alone, and keep the other rows of FILE. A row that is more than 15 % worse than in bench.json is marked.
+ * `pnpm bench` runs every bench on the built packages, one after the other, and prints a table for each topic. `--quick` takes rougher figures,
+ * `--json FILE` writes them, and `--docs` puts them into docs/bench.md. Names such as `server/operations` run only those, and keep the other
+ * rows of FILE. A row that is more than 15 % worse than in bench/figures.json is marked.
  */
 import { fork } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
-import type { Row } from "./packages/server/bench/row.js";
+import type { Row } from "../packages/server/bench/row.js";
 
 /** A file and its arguments. */
 const programs = [
@@ -32,7 +33,8 @@ const programs = [
   "edits/bench/speed.ts",
 ];
 
-const LOADER = new URL("bench-loader.js", import.meta.url).href;
+const LOADER = new URL("loader.js", import.meta.url).href;
+const COMMITTED = "bench/figures.json";
 const MARKED = 0.15;
 /** In docs/bench.md, before the figures. */
 const FIGURES = "## Figures\n";
@@ -54,7 +56,7 @@ for (const program of programs) {
   const name = program.replace("/bench/", "/").replace(/\.ts.*/, "");
   if (positionals.length === 0 || positionals.includes(name)) await run(program);
 }
-print(rows, existsSync("bench.json") ? readFigures("bench.json") : undefined);
+print(rows, existsSync(COMMITTED) ? readFigures(COMMITTED) : undefined);
 /** The rows of programs that were not run, where only some were. */
 const kept: readonly Row[] =
   positionals.length > 0 && values.json !== undefined && existsSync(values.json) ? readFigures(values.json).rows : [];
