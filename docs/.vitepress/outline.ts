@@ -65,6 +65,7 @@ export const outline: Section[] = [
       { text: "Errors", link: "/errors" },
       { text: "Limits", link: "/limits" },
       { text: "What is promised", link: "/promises" },
+      { text: "Versions before 1.0", link: "/versions" },
       { text: "Threats", link: "/threats" },
       { text: "Benchmarks", link: "/bench" },
       { text: "API", link: "/api/" },
