@@ -1,3 +1,4 @@
+/// <reference path="../recheck.d.ts" />
 import type { SchemaObject } from "@parlance/contract";
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
