@@ -358,7 +358,9 @@ export class Scanner {
 
   #keep(open: OpenBlock, raw: string, line: string): void {
     if (open.raws === null) return;
-    open.raws.push(raw);
+    // The lines as they were written are only shown, or emitted as text where the block is none.
+    const isQuoted = this.#hasProgress || open.block.isTentative || !raw.endsWith("\n");
+    open.raws.push(isQuoted ? raw : "\n");
     open.lines.push(line);
     open.size += raw.length;
   }
