@@ -64,6 +64,7 @@ export default [
   client("based", "with resume", "20.6 kB", resumed.channelsAlone),
   client("loco", "with resume", "23.9 kB", resumed.channels),
   edits("whole", "51.4 kB"),
+  edits("diffs of git", "11.6 kB", "{ parseStrictly, applyStrictly, formatPatch }"),
   edits("unified diffs", "20.3 kB", "{ parsePatch, applyStrictly, formatPatch }"),
   edits("a tool call", "22.2 kB", "{ parseStrReplace, applyPatch }"),
   edits("a model's answer", "43.2 kB", "{ parseEdits, applyPatch, explainConflict }"),

@@ -12,6 +12,7 @@ const figures: readonly (readonly [path: string, words: RegExp, limit: string])[
   ["packages/client/README.md", /a page loads ([\d.]+) kB/, "client + fold-gateway, at once"],
   ["packages/client/README.md", /([\d.]+) kB when it streams/, "client + fold-gateway, in all (with streams)"],
   ["packages/client/README.md", /with both it is ([\d.]+) kB/, "client + fold-gateway, with resume"],
+  ["packages/edits/README.md", /for diffs of git alone \| ([\d.]+) \|/, "edits, diffs of git"],
   ["packages/edits/README.md", /for unified diffs alone \| ([\d.]+) \|/, "edits, unified diffs"],
   ["packages/edits/README.md", /for tool calls \| ([\d.]+) \|/, "edits, a tool call"],
   ["packages/edits/README.md", /for a model's answer \| ([\d.]+) \|/, "edits, a model's answer"],

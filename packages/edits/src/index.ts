@@ -19,4 +19,4 @@ export { formatWholeFiles, parseWholeFiles } from "./read/whole-file.js";
 export type { Writing } from "./read/write.js";
 export type { ReadError, ReadErrorReason, Reading, Repair, RepairKind } from "./reading.js";
 export type { AppliedHunk, ApplyOptions, ApplyResult, Conflict, ConflictReason, LineRange, Rung } from "./result.js";
-export { formatPatch, type ParseOptions, parsePatch } from "./unified/parse.js";
+export { formatPatch, type ParseOptions, parsePatch, parseStrictly } from "./unified/parse.js";

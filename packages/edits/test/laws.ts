@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type ApplyResult, applyPatch, applyStrictly, invertPatch, selectHunks } from "../src/index.js";
 import type { FilePatch, Patch } from "../src/patch.js";
-import { formatPatch, parsePatch } from "../src/unified/parse.js";
+import { formatPatch, parseStrictly } from "../src/unified/parse.js";
 
 /** The text that a patch must give; a conflict fails the test and shows itself. */
 export function applied(patch: Patch | FilePatch, text: string): string {
@@ -29,7 +29,7 @@ export function expectLaws(patch: Patch, before: string, after: string): void {
   expect(invertPatch(inverse)).toEqual(patch);
   expect(JSON.parse(JSON.stringify(patch))).toEqual(patch);
   if (patch.files.length > 0) {
-    const read = parsePatch(formatPatch(patch), { strict: true });
+    const read = parseStrictly(formatPatch(patch));
     expect(read).toEqual({ ok: true, patch, repairs: [] });
   }
   expect(selectHunks(patch, ids)).toEqual(patch);

@@ -35,7 +35,7 @@ export function readEdits(options: EditOptions = {}): EditReader {
 export function parseEdits(text: string, options: EditOptions = {}): Reading {
   needText({ text });
   needOptions(options, { path: "string", limit: "number", wholeFiles: "boolean" });
-  const plain = parsePlain(text, false);
+  const plain = parsePlain(text);
   return plain.ok ? plain : parseWith(formatsOf(options), text, options);
 }
 

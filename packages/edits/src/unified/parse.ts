@@ -44,15 +44,32 @@ export interface ParseOptions {
 export function parsePatch(text: string, options: ParseOptions = {}): Reading {
   needOptions(options, { strict: "boolean", path: "string", strip: "number" });
   needText({ text });
-  const { strict = false, path, strip } = options;
-  const plain = parsePlain(text, strict, strip);
-  if (strict || plain.ok) return plain;
-  return parseWith([unifiedDiffs(strip)], text, { path, limit: Number.POSITIVE_INFINITY });
+  const { strict, path, strip } = options;
+  if (strict) return parseStrictly(text, { strip });
+  const plain = parsePlain(text, strip);
+  return plain.ok ? plain : parseWith([unifiedDiffs(strip)], text, { path, limit: Number.POSITIVE_INFINITY });
+}
+
+/** `parsePatch` with `strict: true`, for a page that reads only what git writes: a bundle of it has no tolerant reader. */
+export function parseStrictly(text: string, options: Pick<ParseOptions, "strip"> = {}): Reading {
+  needOptions(options, { strip: "number" });
+  needText({ text });
+  return parseBy((repairs) => readPlain(text, true, options.strip, repairs));
 }
 
 /** Reads a text that is nothing but a diff whose counts fit: any other is an error here. Faster than to look for blocks. */
-export function parsePlain(text: string, strictly: boolean, strip?: number): Reading {
-  const read = attempt((repairs) => readPlain(text, strictly, strip, repairs));
+export function parsePlain(text: string, strip?: number): Reading {
+  return parseBy((repairs) => {
+    // A quick check, as most texts are no diff alone.
+    if (!/^\n*(?:diff --git |--- )/.test(text)) refuse(0, "no-hunk");
+    const files = readPlain(text, false, strip, repairs);
+    if (hasDots(text)) refuseDotsIn(files, text.split("\n"));
+    return files;
+  });
+}
+
+function parseBy(readFiles: (repairs: Repair[]) => FilePatch[]): Reading {
+  const read = attempt(readFiles);
   if (read instanceof Unreadable)
     return { ok: false, errors: [{ line: read.line + 1, reason: read.reason, message: read.message }] };
   for (const repair of read.repairs) repair.line++;
@@ -65,8 +82,6 @@ export function parsePlain(text: string, strictly: boolean, strip?: number): Rea
  * silently is listed.
  */
 function readPlain(text: string, strictly: boolean, strip: number | undefined, repairs: Repair[]): FilePatch[] {
-  // A quick check, as most texts are no diff alone.
-  if (!strictly && !/^\n*(?:diff --git |--- )/.test(text)) refuse(0, "no-hunk");
   const lines = text.split("\n");
   const diff = openDiff(text, lines, { strict: true, asGit: strictly, strip, repairs });
   if (lines.pop() !== "") refuse(lines.length, "bad-hunk", undefined, "missing-final-newline");
@@ -90,7 +105,6 @@ function readPlain(text: string, strictly: boolean, strip: number | undefined, r
   }
   closeFile(diff);
   if (diff.files.length === 0) refuse(0, "no-hunk");
-  if (!strictly && hasDots(text)) refuseDotsIn(diff.files, lines);
   return diff.files;
 }
 
