@@ -27,7 +27,6 @@ const packages = [
   "inspect",
   "language",
   "codegen",
-  "contract",
   "wire",
 ];
 

@@ -1,8 +1,7 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import type { ClientLine, ClientPeer, ClientStep, JsonMessage, Told, ToldError } from "@parlance/conformance/suite";
-import type { Json } from "@parlance/contract";
-import { type AnyContract, Disconnected, Refusal, Violation } from "@parlance/wire";
+import { type AnyContract, Disconnected, type Json, Refusal, Violation } from "@parlance/wire";
 
 // A client that does what a conformance case says and reports what came: what `parlance conform --client` talks to.
 

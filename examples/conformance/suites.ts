@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Case, type RunOptions, runCases, type Suite, suiteOf } from "@parlance/conformance/suite";
-import type { ContractDocument } from "@parlance/contract";
 import { assemble, load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
+import type { ContractDocument } from "@parlance/wire";
 import { vaultFiles } from "../../packages/cli/test/vault-files.js";
 
 // What the tests of the suite share.

@@ -1,6 +1,6 @@
 import { type Act, type Called, type ServerPeer, type ServerStep, withoutKeyword } from "@parlance/conformance/suite";
-import type { ContractDocument, Json } from "@parlance/contract";
 import { contractValue } from "@parlance/language/value";
+import type { ContractDocument, Json } from "@parlance/wire";
 import { listenFixture } from "../fixture.js";
 import { type Asked, type Breaks, type Frame, proxy } from "./proxy.js";
 

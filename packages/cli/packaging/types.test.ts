@@ -22,7 +22,7 @@ type Case = (typeof cases)[number];
 /** Everything that runs a protocol. The `/node` entries name types of Node, so they are read with `@types/node`. */
 const anywhere = `
 import { connect } from "@parlance/client";
-import type { Contract } from "@parlance/contract";
+import type { Contract } from "@parlance/wire";
 import { applyPatch, parsePatch } from "@parlance/edits";
 import { toTextEdits } from "@parlance/edits/editor";
 import { compat } from "@parlance/language/compat";

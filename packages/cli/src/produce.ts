@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { GenerateError } from "@parlance/codegen";
-import type { ContractDocument } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
+import type { ContractDocument } from "@parlance/wire";
 import { contractsAt, type Place } from "./folders.js";
 import { exit, type Io } from "./io.js";
 import { faults } from "./lint.js";

@@ -10,24 +10,22 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 
 /** What each package may import of ours: the diagram, downwards. */
 const below: Readonly<Record<string, readonly string[]>> = {
-  contract: [],
-  language: ["contract"],
-  wire: ["contract"],
-  client: ["contract", "wire"],
-  server: ["contract", "wire"],
+  language: ["wire"],
+  wire: [],
+  client: ["wire"],
+  server: ["wire"],
   "store-redis": ["server"],
-  react: ["contract"],
-  protocols: ["contract", "edits", "wire"],
+  react: ["wire"],
+  protocols: ["edits", "wire"],
   edits: [],
-  codegen: ["contract", "language"],
-  conformance: ["contract", "wire", "server"],
-  inspect: ["client", "contract", "wire", "conformance", "edits"],
-  cli: ["client", "contract", "language", "codegen", "conformance", "edits", "inspect"],
+  codegen: ["language", "wire"],
+  conformance: ["wire", "server"],
+  inspect: ["client", "wire", "conformance", "edits"],
+  cli: ["client", "wire", "language", "codegen", "conformance", "edits", "inspect"],
 };
 
 /** Entry points that run anywhere: in a browser, a worker, Node. */
 const anywhere = [
-  "contract/src/index.ts",
   "language/src/schema.ts",
   "language/src/compat.ts",
   ...[
@@ -113,15 +111,15 @@ describe.each(Object.keys(below))("%s", (name) => {
   });
 });
 
-test("a protocol itself loads the contract only; its helpers may need more", () => {
+test("a protocol itself imports types alone; its helpers may need more", () => {
   const strays = filesIn("packages/protocols/src").filter((file) =>
-    importsOf(file).some((one) => /parlance\/(?!contract)/.test(one)),
+    /^(import|export) (?!type )[^;]*"@parlance\//m.test(readFileSync(join(root, file), "utf8")),
   );
   expect(strays).toEqual([]);
 });
 
 /** What a program installs to run a protocol. */
-const atRunTime = ["contract", "wire", "client", "server", "protocols", "edits", "store-redis"];
+const atRunTime = ["wire", "client", "server", "protocols", "edits", "store-redis"];
 
 test("what runs a protocol installs ws, and nothing else of others", () => {
   const needed = atRunTime.flatMap((name) => {

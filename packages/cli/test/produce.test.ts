@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { GenerateError } from "@parlance/codegen";
-import type { ContractDocument } from "@parlance/contract";
+import type { ContractDocument } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { produce } from "../src/produce.js";
 import { folder, parlance, write } from "./terminal.js";

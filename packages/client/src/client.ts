@@ -1,5 +1,4 @@
-import type { CallOptions, ConnectionEvent, ContractValue, ReopenOptions } from "@parlance/contract";
-import type { AnyContract, Input } from "@parlance/wire";
+import type { AnyContract, CallOptions, ConnectionEvent, ContractValue, Input, ReopenOptions } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { misuse, Violation } from "@parlance/wire/errors";
 import { newKey } from "@parlance/wire/resume-key";

@@ -1,4 +1,4 @@
-import type { ContractValue } from "@parlance/contract";
+import type { ContractValue } from "@parlance/wire";
 import { openChannel } from "./channel/channel.js";
 import { client, type Parts } from "./client.js";
 import { unloaded } from "./disconnected.js";

@@ -1,4 +1,4 @@
-import type { ContractValue } from "@parlance/contract";
+import type { ContractValue } from "@parlance/wire";
 import { client, type Parts } from "./client.js";
 import { unloaded } from "./disconnected.js";
 import type { ConnectOptions } from "./options.js";

@@ -1,4 +1,4 @@
-import type { MessageStream } from "@parlance/contract";
+import type { MessageStream } from "@parlance/wire";
 import { reading } from "@parlance/wire/reading";
 
 /** What the code of streams makes of one. */

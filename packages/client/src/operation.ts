@@ -1,5 +1,4 @@
-import type { CallOptions } from "@parlance/contract";
-import type { AnyContract, Input } from "@parlance/wire";
+import type { AnyContract, CallOptions, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { Disconnected, quoteBody, Violation } from "@parlance/wire/errors";
 import { parseJson } from "@parlance/wire/json";

@@ -1,5 +1,4 @@
-import type { OnConnection } from "@parlance/contract";
-import type { OpenSocket, Unknown, Violation } from "@parlance/wire";
+import type { OnConnection, OpenSocket, Unknown, Violation } from "@parlance/wire";
 import { assertLimits, misuse } from "@parlance/wire/errors";
 
 export interface ConnectOptions {

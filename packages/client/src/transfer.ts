@@ -1,5 +1,4 @@
-import type { Bytes, CallOptions } from "@parlance/contract";
-import type { AnyContract, Input } from "@parlance/wire";
+import type { AnyContract, Bytes, CallOptions, Input } from "@parlance/wire";
 import { disconnected, misuse } from "@parlance/wire/errors";
 import { inputName, unbindAnswer } from "@parlance/wire/header";
 import { assertChecked, checkOf } from "@parlance/wire/message-decoder";

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ContractValue } from "@parlance/contract";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
+import type { ContractValue } from "@parlance/wire";
 import { afterEach, expect, it, vi } from "vitest";
 import { peer } from "./peer.js";
 

@@ -1,5 +1,5 @@
-import type { ChannelContract, ContractDocument, Operation, Side } from "@parlance/contract";
 import { pascal } from "@parlance/language/schema";
+import type { ChannelContract, ContractDocument, Operation, Side } from "@parlance/wire";
 import { credentialsOf, hostOf, type SourceCall, schemasAt, sourceOf } from "./source.js";
 
 const at = (...steps: string[]) => ({

@@ -1,4 +1,4 @@
-import type { CheckError, Checks } from "@parlance/contract";
+import type { CheckError, Checks } from "@parlance/wire";
 
 /**
  * The functions that the checks of a generated module call. `validators` writes the expressions and copies in the functions they use, so

@@ -1,5 +1,5 @@
-import type { ContractDocument, FaultPlaces, Schema, SchemaObject } from "@parlance/contract";
 import { locate, typeName } from "@parlance/language/schema";
+import type { ContractDocument, FaultPlaces, Schema, SchemaObject } from "@parlance/wire";
 
 /**
  * The schemas of error codes, in refusals and error messages, that allow any text. Their type

@@ -1,4 +1,4 @@
-import type { ContractDocument } from "@parlance/contract";
+import type { ContractDocument } from "@parlance/wire";
 import { asyncapi } from "./asyncapi.js";
 import { markdown } from "./markdown.js";
 import { openapi } from "./openapi.js";

@@ -1,5 +1,5 @@
-import type { ContractDocument, Json } from "@parlance/contract";
 import { serverExamples } from "@parlance/language/schema";
+import type { ContractDocument, Json } from "@parlance/wire";
 import { literal } from "./literal.js";
 import { wireForms } from "./validators.js";
 

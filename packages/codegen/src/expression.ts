@@ -1,4 +1,4 @@
-import type { Json, Schema, SchemaObject } from "@parlance/contract";
+import type { Json, Schema, SchemaObject } from "@parlance/wire";
 import { linesOf } from "./jsdoc.js";
 import { comment, property, width } from "./literal.js";
 

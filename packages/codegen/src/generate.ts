@@ -1,5 +1,5 @@
-import type { ContractDocument } from "@parlance/contract";
 import { commonFaults } from "@parlance/language/schema";
+import type { ContractDocument } from "@parlance/wire";
 import { examples } from "./examples.js";
 import { interfaces } from "./interfaces.js";
 import { refuseClashes } from "./names.js";
@@ -22,12 +22,12 @@ export async function generate(document: ContractDocument): Promise<Readonly<Rec
   const [written, accepted] = await Promise.all([validators(document, "server"), validators(document, "client")]);
   const { imports, declarations } = interfaces(document, new Set(optional.map(({ title }) => title!)));
   const checks = (code: string) =>
-    `// @ts-nocheck\n${header}import type { Checks, Reads } from "@parlance/contract";\n\n${code}`;
+    `// @ts-nocheck\n${header}import type { Checks, Reads } from "@parlance/wire";\n\n${code}`;
   return {
     [`${name}.ts`]: `${header}${imports}\nimport { checks, reads } from "./${name}.validators.js";\n\n${declared}\n\n${declarations}\n`,
     [`${name}.validators.ts`]: checks(written),
     [`${name}.accepts.ts`]: `${checks(accepted)}${faults(document)}export const examples = () => import("./${name}.examples.js");\n`,
-    [`${name}.examples.ts`]: `${header}import type { Examples } from "@parlance/contract";\n\n${examples(document)}`,
+    [`${name}.examples.ts`]: `${header}import type { Examples } from "@parlance/wire";\n\n${examples(document)}`,
   };
 }
 

@@ -1,5 +1,5 @@
-import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/contract";
 import { pascal, typeName } from "@parlance/language/schema";
+import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/wire";
 import { comment, literal, property, union } from "./literal.js";
 import { camel, declares } from "./names.js";
 import { hasInput } from "./schema.js";
@@ -20,7 +20,7 @@ interface Page {
   readonly document: ContractDocument;
   /** The inputs with optional properties only. */
   readonly optional: ReadonlySet<string>;
-  /** A type of `@parlance/contract` with its parameters, imported under another name if a schema has the same. */
+  /** A type of `@parlance/wire` with its parameters, imported under another name if a schema has the same. */
   readonly ours: (name: string, ...parameters: readonly string[]) => string;
   /** A built-in type, which a schema's title may hide. */
   readonly global: (name: string) => string;
@@ -65,7 +65,7 @@ export function interfaces(
     `/** What \`serve(${value}, …)\` takes. */\nexport interface ${Protocol}Handlers {\n${written.map((one) => one.handler).join("\n")}\n}`,
     `${comment([source.description as string])}export const ${value}: ${ours("ContractValue", Protocol, `${Protocol}Handlers`)} = ${data};`,
   ];
-  const imports = `import type { ${[...used].sort().join(", ")} } from "@parlance/contract";`;
+  const imports = `import type { ${[...used].sort().join(", ")} } from "@parlance/wire";`;
   return { imports, declarations: declarations.join("\n\n") };
 }
 

@@ -1,4 +1,4 @@
-import type { Json, Schema } from "@parlance/contract";
+import type { Json, Schema } from "@parlance/wire";
 
 /** Keywords that a type cannot express, as JSDoc tags. */
 const tags = (

@@ -1,4 +1,4 @@
-import type { Json } from "@parlance/contract";
+import type { Json } from "@parlance/wire";
 
 /** The longest line of generated code. */
 export const width = 120;

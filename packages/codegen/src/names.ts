@@ -1,5 +1,5 @@
-import type { ContractDocument } from "@parlance/contract";
 import { generatedNames, subschemas } from "@parlance/language/schema";
+import type { ContractDocument } from "@parlance/wire";
 
 const BRAND = Symbol.for("@parlance/GenerateError");
 

@@ -1,5 +1,5 @@
-import type { ContractDocument, Json, Operation } from "@parlance/contract";
 import { pascal } from "@parlance/language/schema";
+import type { ContractDocument, Json, Operation } from "@parlance/wire";
 import {
   credentialsOf,
   endsOf,

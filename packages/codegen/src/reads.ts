@@ -1,4 +1,4 @@
-import type { Contract, Json, Reading, Shape, Side } from "@parlance/contract";
+import type { Contract, Json, Reading, Shape, Side } from "@parlance/wire";
 import { property } from "./literal.js";
 
 /**

@@ -1,5 +1,5 @@
-import type { Schema, SchemaObject } from "@parlance/contract";
 import { mapSchema } from "@parlance/language/schema";
+import type { Schema, SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 /** Keywords that a check does not need: prose, and the type of a value for the compiler. */

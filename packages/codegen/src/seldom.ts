@@ -1,5 +1,5 @@
-import type { SchemaObject } from "@parlance/contract";
 import { subschemas } from "@parlance/language/schema";
+import type { SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { rules } from "./rules.js";

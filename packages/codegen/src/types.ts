@@ -1,4 +1,3 @@
-import type { ContractDocument, Schema, SchemaObject } from "@parlance/contract";
 import {
   generatedNames,
   locate,
@@ -8,6 +7,7 @@ import {
   subschemas,
   tagProperties,
 } from "@parlance/language/schema";
+import type { ContractDocument, Schema, SchemaObject } from "@parlance/wire";
 import { codeSchemas, codeType } from "./codes.js";
 import { type Context, expression, type Type } from "./expression.js";
 import { linesOf } from "./jsdoc.js";

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ContractDocument, SchemaObject, Side } from "@parlance/contract";
 import { declaredFormats, locate, uncheckedFormats } from "@parlance/language/schema";
+import type { ContractDocument, SchemaObject, Side } from "@parlance/wire";
 import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
 import { expressions } from "./checks.js";

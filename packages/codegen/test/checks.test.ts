@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import type { Check, Checks, Json, SchemaObject, Side } from "@parlance/contract";
 import { inputSchema, memorySchema, tagProperties } from "@parlance/language/schema";
+import type { Check, Checks, Json, SchemaObject, Side } from "@parlance/wire";
 import { Ajv2020, type AnySchema, type ErrorObject } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import fc from "fast-check";

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { ContractDocument } from "@parlance/contract";
 import { load } from "@parlance/language/load";
+import type { ContractDocument } from "@parlance/wire";
 
 const schemas = fileURLToPath(new URL("../../../schemas/", import.meta.url));
 

@@ -1,4 +1,4 @@
-import type { Json, SchemaObject } from "@parlance/contract";
+import type { Json, SchemaObject } from "@parlance/wire";
 
 /** A number below another, the same ones for the same seed. */
 export type Random = (below: number) => number;

@@ -1,4 +1,4 @@
-import type { Json, Schema } from "@parlance/contract";
+import type { Json, Schema } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { type Context, expression, print } from "../src/expression.js";
 import { union, width } from "../src/literal.js";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { generate } from "@parlance/codegen";
-import type { CheckError, Checks, ContractDocument, Json, Schema, SchemaObject } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
+import type { CheckError, Checks, ContractDocument, Json, Schema, SchemaObject } from "@parlance/wire";
 import { Ajv2020, type AnySchema } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { transform } from "esbuild";

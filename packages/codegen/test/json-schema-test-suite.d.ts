@@ -1,5 +1,5 @@
 declare module "json-schema-test-suite" {
-  import type { Json, SchemaObject } from "@parlance/contract";
+  import type { Json, SchemaObject } from "@parlance/wire";
 
   interface File {
     readonly schemas: readonly { readonly schema: SchemaObject; readonly tests: readonly { readonly data: Json }[] }[];

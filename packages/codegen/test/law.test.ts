@@ -1,8 +1,8 @@
 import { generate } from "@parlance/codegen";
-import type { Checks, Json, SchemaObject } from "@parlance/contract";
 import { lint } from "@parlance/language/lint";
 import { assemble, type ContractFolder } from "@parlance/language/load";
 import { declaredFormats, uncheckedFormats } from "@parlance/language/schema";
+import type { Checks, Json, SchemaObject } from "@parlance/wire";
 import { Ajv2020, type AnySchema } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import suite from "json-schema-test-suite";
@@ -141,10 +141,7 @@ function judge(source: object): Ajv2020 {
 /** A generated file without the files beside it. */
 const alone = (text: string) =>
   text
-    .replace(
-      /^import \{ checks, reads \}.*$/m,
-      'declare const { checks, reads }: import("@parlance/contract").Accepts;',
-    )
+    .replace(/^import \{ checks, reads \}.*$/m, 'declare const { checks, reads }: import("@parlance/wire").Accepts;')
     .replace(/\(\) => import\([^)]*\)/, "null as never");
 
 function checksOf(text: string): Checks {

@@ -1,7 +1,7 @@
 import { docs } from "@parlance/codegen";
-import type { ContractDocument, SchemaObject } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
 import { mapSchema } from "@parlance/language/schema";
+import type { ContractDocument, SchemaObject } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { type Edit, pets } from "../../language/test/pets.js";
 import { named } from "./contracts.js";

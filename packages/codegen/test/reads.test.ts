@@ -1,4 +1,4 @@
-import type { Contract, Json, Reader, Reading } from "@parlance/contract";
+import type { Contract, Json, Reader, Reading } from "@parlance/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { readPlainly } from "../../language/src/reads.js";

@@ -1,4 +1,4 @@
-import type { Side } from "@parlance/contract";
+import type { Side } from "@parlance/wire";
 import { Blocks } from "./blocks.js";
 import type { Content, Happening } from "./recording.js";
 import { packedAs } from "./redaction/encoding.js";

@@ -1,5 +1,15 @@
-import type { Accepts, Side } from "@parlance/contract";
-import { type AnyContract, assertChecked, type Codec, checkOf, codec, router, unbind, Violation } from "@parlance/wire";
+import {
+  type Accepts,
+  type AnyContract,
+  assertChecked,
+  type Codec,
+  checkOf,
+  codec,
+  router,
+  type Side,
+  unbind,
+  Violation,
+} from "@parlance/wire";
 import { type HeaderList, headerOf } from "./recording.js";
 import { partsOf } from "./target.js";
 

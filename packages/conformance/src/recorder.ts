@@ -1,4 +1,4 @@
-import type { Side } from "@parlance/contract";
+import type { Side } from "@parlance/wire";
 import { isControl, parseResumeFrame } from "@parlance/wire/resume";
 import {
   type Body,

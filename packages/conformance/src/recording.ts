@@ -1,5 +1,4 @@
-import type { Side } from "@parlance/contract";
-import { isObject } from "@parlance/wire";
+import { isObject, type Side } from "@parlance/wire";
 import { flawOfEntry, flawOfHeader } from "./shape.js";
 
 /** The first line of a recording. */

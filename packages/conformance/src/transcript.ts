@@ -1,5 +1,4 @@
-import type { Side, TranscriptLine } from "@parlance/contract";
-import { type AnyContract, decoder, isObject } from "@parlance/wire";
+import { type AnyContract, decoder, isObject, type Side, type TranscriptLine } from "@parlance/wire";
 import type { Entry, Happening, Header } from "./recording.js";
 
 /** The header of a transcript that is read as a recording. */

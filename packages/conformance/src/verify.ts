@@ -1,5 +1,4 @@
-import type { Side } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, isObject, type Unknown, Violation } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, isObject, type Side, type Unknown, Violation } from "@parlance/wire";
 import { isCut } from "@parlance/wire/durable";
 import { isControl } from "@parlance/wire/resume";
 import { bodyOf, type Conversations } from "./conversation.js";

@@ -1,8 +1,7 @@
 import { suiteOf } from "@parlance/conformance/suite";
-import type { ContractDocument, Json } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
-import { type AnyContract, Violation } from "@parlance/wire";
+import { type AnyContract, type ContractDocument, type Json, Violation } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { vaultFiles } from "../../cli/test/vault-files.js";
 import { type ClientCase, Unmet } from "../src/suite/case.js";

@@ -1,5 +1,4 @@
-import type { Json } from "@parlance/contract";
-import type { AnyContract, OpenSocket } from "@parlance/wire";
+import type { AnyContract, Json, OpenSocket } from "@parlance/wire";
 import { caller } from "../../../examples/conformance/caller.js";
 import { BYTES, base64 } from "../src/suite/bytes.js";
 import { Unmet } from "../src/suite/case.js";

@@ -1,5 +1,5 @@
-import type { ContractDocument } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
+import type { ContractDocument } from "@parlance/wire";
 
 // A contract that nobody ships, with what a suite is made of: each kind of answer, stream, channel, exchange and keyword.
 

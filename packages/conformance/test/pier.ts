@@ -1,5 +1,5 @@
-import type { ContractDocument } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
+import type { ContractDocument } from "@parlance/wire";
 
 // A contract with what `ferry` has not: requests that a call or a part answers, keys for all of them, and every refusal declared.
 

@@ -1,6 +1,5 @@
 import { connect } from "@parlance/client";
-import type { ContractDocument } from "@parlance/contract";
-import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage, ContractDocument } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { subjects } from "../../protocols/test/contracts.js";
 import { Conversations } from "../src/conversation.js";

@@ -1,9 +1,8 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ContractDocument } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
-import { misuse, Violation } from "@parlance/wire";
+import { type ContractDocument, misuse, Violation } from "@parlance/wire";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { vaultFiles } from "../../cli/test/vault-files.js";
 import { type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../src/suite/case.js";

@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ContractDocument } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
+import type { ContractDocument } from "@parlance/wire";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listenFixture } from "../../../examples/conformance/fixture.js";
 import { vaultFiles } from "../../cli/test/vault-files.js";

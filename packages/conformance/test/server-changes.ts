@@ -1,4 +1,4 @@
-import type { Json } from "@parlance/contract";
+import type { Json } from "@parlance/wire";
 import type { Called } from "../src/suite/script.js";
 import type { Answered, Frame } from "../src/suite/stage.js";
 import { alterations } from "./client-in-memory.js";

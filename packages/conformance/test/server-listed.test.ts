@@ -1,7 +1,6 @@
-import type { ContractDocument } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
-import { Violation } from "@parlance/wire";
+import { type ContractDocument, Violation } from "@parlance/wire";
 import { expect, onTestFinished, test } from "vitest";
 import { listenFixture } from "../../../examples/conformance/fixture.js";
 import { vaultFiles } from "../../cli/test/vault-files.js";

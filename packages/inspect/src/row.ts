@@ -1,4 +1,4 @@
-import type { Side } from "@parlance/contract";
+import type { Side } from "@parlance/wire";
 
 /** What the page gets of one entry of a log. The whole entry is asked for by its number. */
 export interface Row {

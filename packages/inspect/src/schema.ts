@@ -1,4 +1,4 @@
-import type { SchemaObject } from "@parlance/contract";
+import type { SchemaObject } from "@parlance/wire";
 
 type Schemas = Readonly<Record<string, SchemaObject>>;
 export type Node = SchemaObject | boolean | undefined;

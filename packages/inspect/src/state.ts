@@ -1,4 +1,4 @@
-import type { Contract, SchemaObject } from "@parlance/contract";
+import type { Contract, SchemaObject } from "@parlance/wire";
 import type { ReviewView } from "./review.js";
 import type { LogInfo } from "./row.js";
 

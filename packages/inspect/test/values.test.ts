@@ -1,4 +1,4 @@
-import type { SchemaObject } from "@parlance/contract";
+import type { SchemaObject } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { addRow, type Call, milliseconds } from "../src/page/calls.js";
 import { changed, corrupted, places, without } from "../src/page/corrupt.js";

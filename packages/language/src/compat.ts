@@ -1,4 +1,4 @@
-import type { Auth, ContractDocument, Exchange, FaultPlaces } from "@parlance/contract";
+import type { Auth, ContractDocument, Exchange, FaultPlaces } from "@parlance/wire";
 import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
 import { titledChanges } from "./compat/schemas.js";

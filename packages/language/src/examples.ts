@@ -1,4 +1,4 @@
-import type { ContractDocument, Examples, Json, SchemaObject } from "@parlance/contract";
+import type { ContractDocument, Examples, Json, SchemaObject } from "@parlance/wire";
 
 /**
  * One example of each form that the server writes: of schemas by title, of texts by operation. It is the first that is not an empty

@@ -1,4 +1,4 @@
-import type { ContractDocument, SchemaObject, TranscriptLine } from "@parlance/contract";
+import type { ContractDocument, SchemaObject, TranscriptLine } from "@parlance/wire";
 import { ContractError, type Finding } from "./finding.js";
 import { syntaxFault } from "./json.js";
 import { withoutProse } from "./prose.js";

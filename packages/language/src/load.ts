@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import type { ContractDocument } from "@parlance/contract";
+import type { ContractDocument } from "@parlance/wire";
 import { follow, type Open } from "./dialect.js";
 import { ContractError } from "./finding.js";
 import { assemble, type ContractFolder, referred } from "./folder.js";

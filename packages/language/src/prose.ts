@@ -1,4 +1,4 @@
-import type { Contract, SchemaName, SchemaObject } from "@parlance/contract";
+import type { Contract, SchemaName, SchemaObject } from "@parlance/wire";
 import { secretsOf } from "./secrets.js";
 import type { Source } from "./source.js";
 

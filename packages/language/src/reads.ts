@@ -1,4 +1,4 @@
-import type { Contract, Reader, Reading, Reads, Side } from "@parlance/contract";
+import type { Contract, Reader, Reading, Reads, Side } from "@parlance/wire";
 
 /**
  * Reading rules and tags as the contract has them, interpreted step by step: for tools that load a contract at run time. Generated code has them as

@@ -1,4 +1,4 @@
-import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "@parlance/contract";
+import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "@parlance/wire";
 import { mapSchema } from "./walk.js";
 
 export { serverExamples } from "./examples.js";

@@ -1,4 +1,4 @@
-import type { Schema, SchemaObject } from "@parlance/contract";
+import type { Schema, SchemaObject } from "@parlance/wire";
 import { locate } from "./schema.js";
 import type { Source } from "./source.js";
 import { subschemas } from "./walk.js";

@@ -1,4 +1,4 @@
-import type { Check, Checks, ContractDocument, ContractValue, SchemaObject, Side } from "@parlance/contract";
+import type { Check, Checks, ContractDocument, ContractValue, SchemaObject, Side } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { serverExamples } from "./examples.js";

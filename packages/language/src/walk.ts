@@ -1,4 +1,4 @@
-import type { Schema, SchemaObject } from "@parlance/contract";
+import type { Schema, SchemaObject } from "@parlance/wire";
 
 /** One step of a JSON Pointer (RFC 6901, section 3). */
 export const escapePointer = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");

@@ -1,6 +1,6 @@
-import type { SchemaObject } from "@parlance/contract";
 import { type Change, compat } from "@parlance/language/compat";
 import { assemble } from "@parlance/language/load";
+import type { SchemaObject } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { pets } from "./pets.js";
 

@@ -1,4 +1,4 @@
-import type { SchemaObject } from "@parlance/contract";
+import type { SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { ignored, keywords, malformed } from "../src/lint/keywords.js";

@@ -1,4 +1,4 @@
-import type { Contract } from "@parlance/contract";
+import type { Contract } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { withoutProse } from "../src/prose.js";
 

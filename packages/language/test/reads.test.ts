@@ -1,4 +1,4 @@
-import type { Contract, Reading, Tag } from "@parlance/contract";
+import type { Contract, Reading, Tag } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { namePlainly, readPlainly, readsOf } from "../src/reads.js";
 

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Json, SchemaObject } from "@parlance/contract";
 import { load } from "@parlance/language/load";
 import { inputSchema, memorySchema } from "@parlance/language/schema";
+import type { Json, SchemaObject } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { sample } from "./sample.js";
 

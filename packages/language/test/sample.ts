@@ -1,4 +1,4 @@
-import type { ContractDocument, Json, Schema, SchemaObject } from "@parlance/contract";
+import type { ContractDocument, Json, Schema, SchemaObject } from "@parlance/wire";
 import { Ajv2020, type AnySchema } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import fc from "fast-check";

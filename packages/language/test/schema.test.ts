@@ -1,5 +1,5 @@
-import type { ContractDocument, SchemaObject, Tag } from "@parlance/contract";
 import { assemble } from "@parlance/language/load";
+import type { ContractDocument, SchemaObject, Tag } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { serverExamples } from "../src/examples.js";
 import {

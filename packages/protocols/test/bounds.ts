@@ -1,4 +1,4 @@
-import type { Json } from "@parlance/contract";
+import type { Json } from "@parlance/wire";
 
 /** Places that the documents leave to tools, errors and clients to fill. */
 export const free = /^\/(?:args|params|result|error\/details|updates\/terminal_output|context\/\d+)\//;

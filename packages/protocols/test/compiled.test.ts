@@ -1,6 +1,5 @@
-import type { Json, Side } from "@parlance/contract";
 import { memorySchema } from "@parlance/language/schema";
-import { type AnyMessage, tag } from "@parlance/wire";
+import { type AnyMessage, type Json, type Side, tag } from "@parlance/wire";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { namePlainly, readPlainly } from "../../language/src/reads.js";

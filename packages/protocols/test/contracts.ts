@@ -1,8 +1,7 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Accepts, ContractDocument } from "@parlance/contract";
 import { load } from "@parlance/language/load";
-import type { AnyContract } from "@parlance/wire";
+import type { Accepts, AnyContract, ContractDocument } from "@parlance/wire";
 
 export interface Subject {
   readonly contract: AnyContract;

@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
-import type { ContractDocument, Json } from "@parlance/contract";
 import { load } from "@parlance/language/load";
-import { type AnyContract, codec, decoder } from "@parlance/wire";
+import { type AnyContract, type ContractDocument, codec, decoder, type Json } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { agentsmithy } from "../src/agentsmithy.js";

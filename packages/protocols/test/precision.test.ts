@@ -1,5 +1,5 @@
-import type { Json, SchemaObject } from "@parlance/contract";
 import { subschemas } from "@parlance/language/schema";
+import type { Json, SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { subjects } from "./contracts.js";

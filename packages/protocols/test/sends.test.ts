@@ -1,8 +1,7 @@
 import { connect } from "@parlance/client";
-import type { ContractDocument, Json } from "@parlance/contract";
 import { inputSchema, tagProperties } from "@parlance/language/schema";
 import { Refusal, serve } from "@parlance/server";
-import { type AnyMessage, isObject, tag } from "@parlance/wire";
+import { type AnyMessage, type ContractDocument, isObject, type Json, tag } from "@parlance/wire";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { candidates } from "../../conformance/src/suite/mutant.js";
 import { isValid, sample } from "../../language/test/sample.js";

@@ -1,5 +1,5 @@
-import type { Accepts, TranscriptLine } from "@parlance/contract";
 import {
+  type Accepts,
   type AnyContract,
   bind,
   codec,
@@ -8,6 +8,7 @@ import {
   messageEncoder,
   router,
   type SseEvent,
+  type TranscriptLine,
   unbind,
   unfault,
 } from "@parlance/wire";

@@ -1,4 +1,4 @@
-import type { Contract } from "@parlance/contract";
+import type { Contract } from "@parlance/wire";
 import { useEffect, useMemo, useRef, useState } from "react";
 
 export interface AskState<M> {

@@ -1,4 +1,4 @@
-import type { CallOptions, Channel, ConnectionEvent } from "@parlance/contract";
+import type { CallOptions, Channel, ConnectionEvent } from "@parlance/wire";
 import { type DependencyList, useEffect, useState } from "react";
 import { connectionAfter } from "./stream.js";
 

@@ -1,4 +1,4 @@
-import type { CallOptions, ConnectionEvent, MessageStream } from "@parlance/contract";
+import type { CallOptions, ConnectionEvent, MessageStream } from "@parlance/wire";
 import { useCallback, useEffect, useRef, useState } from "react";
 
 /** `stopped` by `stop` or by another `send`; `failed` with an `error`. */

@@ -1,11 +1,14 @@
-import type { Accepts, Call, OpenAsk, StreamCall } from "@parlance/contract";
 import {
+  type Accepts,
   type AnyContract,
   type AnyMessage,
+  type Call,
   Disconnected,
   type Input,
+  type OpenAsk,
   Refusal,
   type Route,
+  type StreamCall,
   type Unbind,
   Violation,
 } from "@parlance/wire";

@@ -1,5 +1,4 @@
-import type { Side } from "@parlance/contract";
-import { type AnyMessage, Refusal, type Unknown, Violation } from "@parlance/wire";
+import { type AnyMessage, Refusal, type Side, type Unknown, Violation } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { HttpRequest } from "./http/request.js";
 import type { Limits } from "./limits.js";

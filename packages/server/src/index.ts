@@ -1,5 +1,14 @@
-export type { Call, Channel, OpenAsk, ServerChannel, Session, StreamCall } from "@parlance/contract";
-export { Disconnected, Refusal, Violation } from "@parlance/wire";
+export {
+  type Call,
+  type Channel,
+  Disconnected,
+  type OpenAsk,
+  Refusal,
+  type ServerChannel,
+  type Session,
+  type StreamCall,
+  Violation,
+} from "@parlance/wire";
 export type { Stats } from "@parlance/wire/scope";
 export { type Apps, fetchOf, type Placed } from "./apps.js";
 export type { Answer } from "./http/answer.js";

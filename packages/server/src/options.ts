@@ -1,5 +1,4 @@
-import type { Side } from "@parlance/contract";
-import type { AnyMessage, Input, Refusal, Unknown } from "@parlance/wire";
+import type { AnyMessage, Input, Refusal, Side, Unknown } from "@parlance/wire";
 import type { PubSub } from "./cluster/pubsub.js";
 import type { OriginOptions } from "./http/origin.js";
 import type { LimitOptions } from "./limits.js";

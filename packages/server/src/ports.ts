@@ -1,5 +1,4 @@
-import type { AskOptions, Session } from "@parlance/contract";
-import type { AnyMessage, Faulted, Port } from "@parlance/wire";
+import type { AnyMessage, AskOptions, Faulted, Port, Session } from "@parlance/wire";
 import type { Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import type { Answer } from "./http/answer.js";

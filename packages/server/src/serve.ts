@@ -1,8 +1,9 @@
-import type { ContractValue, Parameter } from "@parlance/contract";
 import {
   type AnyContract,
+  type ContractValue,
   misuse,
   type OpenSocket,
+  type Parameter,
   parseTicket,
   Refusal,
   type Route,

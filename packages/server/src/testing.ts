@@ -1,5 +1,4 @@
-import type { ContractValue } from "@parlance/contract";
-import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage, ContractValue } from "@parlance/wire";
 import type { Handlers } from "./call.js";
 import type { ServeOptions } from "./options.js";
 import { type App, serve } from "./serve.js";

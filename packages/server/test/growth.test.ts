@@ -1,8 +1,7 @@
-import type { Contract } from "@parlance/contract";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
-import { router } from "@parlance/wire";
+import { type Contract, router } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { measureGrowth } from "../../edits/test/growth.js";
 

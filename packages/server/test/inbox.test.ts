@@ -1,5 +1,4 @@
-import type { AnyMessage } from "@parlance/wire";
-import { Disconnected } from "@parlance/wire";
+import { type AnyMessage, Disconnected } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Followed } from "../src/cluster/follow.js";

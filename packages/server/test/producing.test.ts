@@ -1,5 +1,4 @@
-import type { Stream } from "@parlance/contract";
-import { Refusal, Violation } from "@parlance/wire";
+import { Refusal, type Stream, Violation } from "@parlance/wire";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { block, done, type Making, making, read, text } from "./producing.js";
 

@@ -1,6 +1,5 @@
-import type { Stream, StreamCall } from "@parlance/contract";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
-import type { AnyContract, AnyMessage, Refusal } from "@parlance/wire";
+import type { AnyContract, AnyMessage, Refusal, Stream, StreamCall } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { expect, onTestFinished } from "vitest";
 import type { Context } from "../src/call.js";

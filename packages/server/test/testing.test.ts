@@ -1,7 +1,6 @@
 import { connect, Disconnected } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import { play, stopClock } from "@parlance/client/testing";
-import type { ContractDocument } from "@parlance/contract";
 import { contractValue } from "@parlance/language/value";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
@@ -10,7 +9,7 @@ import { loco } from "@parlance/protocols/loco";
 import { Refusal } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { double } from "@parlance/server/testing";
-import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage, ContractDocument } from "@parlance/wire";
 import type { AnyChannel } from "@parlance/wire/link";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { subjects } from "../../protocols/test/contracts.js";

@@ -1,4 +1,4 @@
-import type { Contract } from "@parlance/contract";
+import type { Contract } from "./contract/contract.js";
 import { misuse } from "./errors.js";
 import type { JsonObject } from "./json.js";
 

@@ -1,5 +1,6 @@
-import type { Contract, Side } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
+import type { Contract } from "./contract/contract.js";
+import type { Side } from "./contract/message.js";
 import { OpenAsks } from "./exchange.js";
 
 /** Refuses a peer's asks that exclude another of its open asks. */

@@ -1,5 +1,7 @@
-import type { Contract, Exchange, Reply, Side, Whole } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
+import type { Contract } from "./contract/contract.js";
+import type { Exchange, Reply, Whole } from "./contract/exchange.js";
+import type { Side } from "./contract/message.js";
 import { type JsonObject, matches } from "./json.js";
 import { get, parts } from "./pointer.js";
 

@@ -1,5 +1,7 @@
-import type { Contract, Fault, FaultPlaces, Json } from "@parlance/contract";
 import type { AnyMessage } from "./any-message.js";
+import type { Contract } from "./contract/contract.js";
+import type { Fault, FaultPlaces } from "./contract/fault.js";
+import type { Json } from "./contract/json.js";
 import { brief, MAX_MESSAGE, misuse, quoteBody, Refusal } from "./errors.js";
 import { isObject, type JsonObject } from "./json.js";
 import { get, parts, set } from "./pointer.js";

@@ -1,4 +1,5 @@
-import type { AnswerHeader, Contract, Parameter } from "@parlance/contract";
+import type { AnswerHeader, Parameter } from "./contract/call.js";
+import type { Contract } from "./contract/contract.js";
 import { misuse } from "./errors.js";
 
 type Parameters = Readonly<Record<string, Parameter>>;

@@ -1,4 +1,5 @@
-import type { Json, Side } from "@parlance/contract";
+import type { Json } from "./contract/json.js";
+import type { Side } from "./contract/message.js";
 import { quoteBody, Violation, type ViolationCode } from "./errors.js";
 
 /** The origin of a parsed body, for its errors. */

@@ -1,4 +1,4 @@
-import type { Contract } from "@parlance/contract";
+import type { Contract } from "./contract/contract.js";
 
 /** The result of routing a method and a path. */
 export type Route =

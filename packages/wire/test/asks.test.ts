@@ -1,8 +1,7 @@
-import type { Contract, Exchange, Side, Whole } from "@parlance/contract";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { loco } from "@parlance/protocols/loco";
-import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage, Contract, Exchange, Side, Whole } from "@parlance/wire";
 import { Busy, OpenAsks } from "@parlance/wire/link";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,5 @@
 import { getEventListeners } from "node:events";
-import type { Side } from "@parlance/contract";
-import { type AnyMessage, Disconnected } from "@parlance/wire";
+import { type AnyMessage, Disconnected, type Side } from "@parlance/wire";
 import { Busy } from "@parlance/wire/link";
 import { describe, expect, test, vi } from "vitest";
 import { closedWith, contract, hello, line, message, opened } from "./line.js";

@@ -1,5 +1,4 @@
-import type { Fault } from "@parlance/contract";
-import { type AnyContract, Refusal } from "@parlance/wire";
+import { type AnyContract, type Fault, Refusal } from "@parlance/wire";
 import { fault, faultMessage, unfault, unfaultMessage } from "@parlance/wire/fault";
 import { describe, expect, test } from "vitest";
 

@@ -1,10 +1,10 @@
-import type { Side } from "@parlance/contract";
 import {
   type AnyContract,
   type AnyMessage,
   type Disconnected,
   type Port,
   type PortEvents,
+  type Side,
   Violation,
 } from "@parlance/wire";
 import { type LinkOptions, link } from "@parlance/wire/link";

@@ -1,5 +1,4 @@
-import type { Check, Reads, Tag } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, Violation } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, type Check, type Reads, type Tag, Violation } from "@parlance/wire";
 import { codec, messageEncoder } from "@parlance/wire/message";
 import { describe, expect, test } from "vitest";
 

@@ -1,5 +1,13 @@
-import type { Accepts, Check, Parameter } from "@parlance/contract";
-import { type AnyContract, type Arrived, unbind, unbinder, Violation } from "@parlance/wire";
+import {
+  type Accepts,
+  type AnyContract,
+  type Arrived,
+  type Check,
+  type Parameter,
+  unbind,
+  unbinder,
+  Violation,
+} from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 
 const thrown = (run: () => unknown): Violation => {

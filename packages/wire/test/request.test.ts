@@ -1,5 +1,4 @@
-import type { Parameter } from "@parlance/contract";
-import { type AnyContract, Violation } from "@parlance/wire";
+import { type AnyContract, type Parameter, Violation } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { bindAnswer, bindHeaders, coerce, inputName, unbindAnswer, unbindHeaders } from "@parlance/wire/header";
 import { parseJson } from "@parlance/wire/json";

@@ -1,4 +1,4 @@
-import type { Contract, Tag } from "@parlance/contract";
+import type { Contract, Tag } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { tag } from "../src/tag.js";
 

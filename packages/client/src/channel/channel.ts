@@ -1,5 +1,4 @@
-import type { CallOptions, Json } from "@parlance/contract";
-import type { AnyContract, Input, Port } from "@parlance/wire";
+import type { AnyContract, CallOptions, Input, Json, Port } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { type AnyChannel, type Link, link, PacedPort } from "@parlance/wire/link";
 import { messageEncoder } from "@parlance/wire/message";

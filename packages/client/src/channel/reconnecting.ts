@@ -1,5 +1,4 @@
-import type { ConnectionChange } from "@parlance/contract";
-import type { DisconnectedCode, Port } from "@parlance/wire";
+import type { ConnectionChange, DisconnectedCode, Port } from "@parlance/wire";
 import { durable } from "@parlance/wire/durable";
 import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
 import type { AnyChannel, Link, Pace, PacedPort } from "@parlance/wire/link";

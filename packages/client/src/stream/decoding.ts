@@ -1,5 +1,4 @@
-import type { Stream } from "@parlance/contract";
-import type { AnyContract, AnyMessage, SseDecoder, Unknown } from "@parlance/wire";
+import type { AnyContract, AnyMessage, SseDecoder, Stream, Unknown } from "@parlance/wire";
 import { Violation } from "@parlance/wire/errors";
 import { messageDecoder } from "@parlance/wire/message-decoder";
 import { notify } from "@parlance/wire/notify";

@@ -1,5 +1,4 @@
-import type { ReopenOptions } from "@parlance/contract";
-import type { AnyMessage, Input } from "@parlance/wire";
+import type { AnyMessage, Input, ReopenOptions } from "@parlance/wire";
 import type { StreamSource } from "../lazy.js";
 import type { ConnectOptions } from "../options.js";
 

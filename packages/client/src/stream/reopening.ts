@@ -1,5 +1,4 @@
-import type { ConnectionChange } from "@parlance/contract";
-import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage, ConnectionChange } from "@parlance/wire";
 import { Disconnected, misuse, Refusal } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
 import { newKey } from "@parlance/wire/resume-key";

@@ -1,5 +1,4 @@
-import type { ConnectionChange, Stream } from "@parlance/contract";
-import type { AnyContract, AnyMessage, DisconnectedCode, SseDecoder } from "@parlance/wire";
+import type { AnyContract, AnyMessage, ConnectionChange, DisconnectedCode, SseDecoder, Stream } from "@parlance/wire";
 import { brief, Disconnected, disconnected, quoteBody, Refusal } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
 import { RESUME } from "@parlance/wire/resume-key";

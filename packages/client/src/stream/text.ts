@@ -1,5 +1,4 @@
-import type { Stream } from "@parlance/contract";
-import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage, Stream } from "@parlance/wire";
 import { misuse } from "@parlance/wire/errors";
 import { unloadedLate } from "../disconnected.js";
 

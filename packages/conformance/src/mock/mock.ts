@@ -1,6 +1,5 @@
-import type { ContractValue } from "@parlance/contract";
 import { double } from "@parlance/server/testing";
-import type { AnyContract, OpenSocket } from "@parlance/wire";
+import type { AnyContract, ContractValue, OpenSocket } from "@parlance/wire";
 import { Conversations } from "../conversation.js";
 import { type Answering, type Arriving, inMemory } from "../replay/answering.js";
 import type { Tape } from "../replay/tape.js";

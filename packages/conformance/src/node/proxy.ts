@@ -9,9 +9,8 @@ import {
 import { request as httpsRequest } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Side } from "@parlance/contract";
 import { onWebSocket } from "@parlance/server/node";
-import { Disconnected } from "@parlance/wire";
+import { Disconnected, type Side } from "@parlance/wire";
 import { Scope, within } from "@parlance/wire/scope";
 import type { Recorder } from "../recorder.js";
 import { type HeaderList, isEventStream } from "../recording.js";

@@ -1,4 +1,4 @@
-import type { Contract } from "@parlance/contract";
+import type { Contract } from "@parlance/wire";
 import type { Entry, HeaderList } from "../recording.js";
 import { encodeAs, packedIn } from "./base64.js";
 import { credentialsIn } from "./credentials.js";

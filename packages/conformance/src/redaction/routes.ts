@@ -1,4 +1,4 @@
-import type { Contract } from "@parlance/contract";
+import type { Contract } from "@parlance/wire";
 
 /** The paths of a contract with a secret parameter in them, as expressions whose groups are the secrets. */
 export function secretPaths({ secrets = [], operations = {}, channels = {} }: Partial<Contract>): readonly RegExp[] {

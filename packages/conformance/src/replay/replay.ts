@@ -1,4 +1,4 @@
-import type { Contract } from "@parlance/contract";
+import type { Contract } from "@parlance/wire";
 import { Scope, within } from "@parlance/wire/scope";
 import type { HeaderList } from "../recording.js";
 import { PLACEHOLDER } from "../redaction/placeholders.js";

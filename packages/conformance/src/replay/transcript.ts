@@ -1,5 +1,4 @@
-import type { TranscriptLine } from "@parlance/contract";
-import type { AnyContract } from "@parlance/wire";
+import type { AnyContract, TranscriptLine } from "@parlance/wire";
 import type { Entry } from "../recording.js";
 import { TranscriptEntries, transcriptHeader } from "../transcript.js";
 import { type Tape, takesOf } from "./tape.js";

@@ -1,4 +1,4 @@
-import type { Json } from "@parlance/contract";
+import type { Json } from "@parlance/wire";
 import type { Kit } from "./kit.js";
 
 /** An optional or required parameter beside the path, with a value that an encoding would change. */

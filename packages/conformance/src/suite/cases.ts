@@ -1,4 +1,4 @@
-import type { ContractDocument } from "@parlance/contract";
+import type { ContractDocument } from "@parlance/wire";
 import type { Case, ClientCase, ServerCase } from "./case.js";
 import { clientCases } from "./client/cases.js";
 import { Kit, type ValueOf } from "./kit.js";

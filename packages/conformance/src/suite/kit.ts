@@ -1,5 +1,17 @@
-import type { Accepts, ContractDocument, Json, Parameter, SchemaObject, Side } from "@parlance/contract";
-import { type AnyContract, bind, bindHeaders, type Codec, encode, isObject } from "@parlance/wire";
+import {
+  type Accepts,
+  type AnyContract,
+  bind,
+  bindHeaders,
+  type Codec,
+  type ContractDocument,
+  encode,
+  isObject,
+  type Json,
+  type Parameter,
+  type SchemaObject,
+  type Side,
+} from "@parlance/wire";
 import { Conversations } from "../conversation.js";
 import { BYTES } from "./bytes.js";
 import type { ClientStep, JsonMessage } from "./script.js";

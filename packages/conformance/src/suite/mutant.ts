@@ -1,5 +1,4 @@
-import type { ContractDocument, Json, Schema, SchemaObject } from "@parlance/contract";
-import { isObject } from "@parlance/wire";
+import { type ContractDocument, isObject, type Json, type Schema, type SchemaObject } from "@parlance/wire";
 import { Kit, type ValueOf } from "./kit.js";
 
 /** A value that breaks its schema in one keyword. */

@@ -1,4 +1,4 @@
-import type { Json } from "@parlance/contract";
+import type { Json } from "@parlance/wire";
 
 /** A message in memory: flat, with its name as `type`. */
 export type JsonMessage = Readonly<Record<string, Json>> & { readonly type: string };

@@ -1,4 +1,4 @@
-import type { Json, TranscriptLine } from "@parlance/contract";
+import type { Json, TranscriptLine } from "@parlance/wire";
 import { OpenAsks } from "@parlance/wire/link";
 import type { Kit } from "./kit.js";
 import type { JsonMessage } from "./script.js";

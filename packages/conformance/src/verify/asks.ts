@@ -1,5 +1,4 @@
-import type { Side } from "@parlance/contract";
-import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage, Side } from "@parlance/wire";
 import { OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Asked } from "../conversation.js";
 import { remember } from "./bounded.js";

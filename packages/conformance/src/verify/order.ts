@@ -1,5 +1,4 @@
-import type { Side } from "@parlance/contract";
-import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage, Side } from "@parlance/wire";
 import { type Entry, isEventStream } from "../recording.js";
 import type { Find, Open } from "./finding.js";
 

@@ -1,5 +1,4 @@
-import type { Parameter } from "@parlance/contract";
-import { type Flaw, isObject } from "@parlance/wire";
+import { type Flaw, isObject, type Parameter } from "@parlance/wire";
 import type { Conversations } from "../conversation.js";
 import { PLACEHOLDER } from "../redaction/placeholders.js";
 import type { Open } from "./finding.js";

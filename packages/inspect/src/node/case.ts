@@ -1,6 +1,5 @@
 import { bodyOf, type Conversations, type Entry, type HeaderList, headerOf, rawOf } from "@parlance/conformance";
-import type { TranscriptLine } from "@parlance/contract";
-import { bind, encode, Violation } from "@parlance/wire";
+import { bind, encode, type TranscriptLine, Violation } from "@parlance/wire";
 import { BadRequest } from "./guard.js";
 
 type Request = Extract<Entry, { kind: "request" }>;

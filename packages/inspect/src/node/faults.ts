@@ -1,5 +1,5 @@
 import type { Connected } from "@parlance/conformance/node";
-import type { Side } from "@parlance/contract";
+import type { Side } from "@parlance/wire";
 import * as ws from "ws";
 import { BadRequest } from "./guard.js";
 import type { Log } from "./log.js";

@@ -1,4 +1,4 @@
-import type { SchemaObject } from "@parlance/contract";
+import type { SchemaObject } from "@parlance/wire";
 import { useId } from "preact/hooks";
 import { type Begin, baseOf, branchesOf, branchOf, choicesOf, type Node, nameOf, resolve, typesOf } from "../schema.js";
 

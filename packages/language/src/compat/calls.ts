@@ -1,4 +1,4 @@
-import type { ChannelContract as Channel, ContractDocument, Operation, Schema, Stream } from "@parlance/contract";
+import type { ChannelContract as Channel, ContractDocument, Operation, Schema, Stream } from "@parlance/wire";
 import { headersSchema, inputSchema } from "../schema.js";
 import { type Change, inContract, match, same, say } from "./change.js";
 import { schemaChanges, titledChanges, type Version } from "./schemas.js";

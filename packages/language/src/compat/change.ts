@@ -1,4 +1,4 @@
-import type { Side } from "@parlance/contract";
+import type { Side } from "@parlance/wire";
 
 /**
  * What a change breaks: `client`, an existing client of the new server; `server`, a server that expects what new clients no longer

@@ -1,4 +1,4 @@
-import type { ContractDocument, Schema, SchemaObject } from "@parlance/contract";
+import type { ContractDocument, Schema, SchemaObject } from "@parlance/wire";
 import { members } from "../schema.js";
 import { escapePointer } from "../walk.js";
 import {

@@ -1,4 +1,4 @@
-import type { Answer, Operation } from "@parlance/contract";
+import type { Answer, Operation } from "@parlance/wire";
 import type { Finding } from "../finding.js";
 import { inContract, type Subject } from "./subject.js";
 

@@ -1,4 +1,4 @@
-import type { TranscriptLine } from "@parlance/contract";
+import type { TranscriptLine } from "@parlance/wire";
 import type { Finding } from "../finding.js";
 import type { Subject } from "./subject.js";
 

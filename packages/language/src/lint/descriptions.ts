@@ -1,4 +1,4 @@
-import type { Schema, SchemaObject } from "@parlance/contract";
+import type { Schema, SchemaObject } from "@parlance/wire";
 import type { Finding } from "../finding.js";
 import { locate } from "../schema.js";
 import { escapePointer, subschemas } from "../walk.js";

@@ -1,5 +1,5 @@
 /// <reference path="../recheck.d.ts" />
-import type { SchemaObject } from "@parlance/contract";
+import type { SchemaObject } from "@parlance/wire";
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
 import { escapePointer, subschemas } from "../walk.js";

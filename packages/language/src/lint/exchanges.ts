@@ -1,4 +1,4 @@
-import type { Exchange, Reply } from "@parlance/contract";
+import type { Exchange, Reply } from "@parlance/wire";
 import type { Finding } from "../finding.js";
 import { didYouMean } from "../nearest.js";
 import { parts } from "../reads.js";

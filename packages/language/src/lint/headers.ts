@@ -1,4 +1,4 @@
-import type { Answer, Parameter } from "@parlance/contract";
+import type { Answer, Parameter } from "@parlance/wire";
 import type { Finding } from "../finding.js";
 import { escapePointer } from "../walk.js";
 import { inContract, type Subject } from "./subject.js";

@@ -1,4 +1,4 @@
-import type { SchemaObject } from "@parlance/contract";
+import type { SchemaObject } from "@parlance/wire";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
 import { isObject } from "../folder.js";

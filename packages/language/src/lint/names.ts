@@ -1,4 +1,4 @@
-import type { FaultPlaces, SchemaObject, Stream, TextPlaces } from "@parlance/contract";
+import type { FaultPlaces, SchemaObject, Stream, TextPlaces } from "@parlance/wire";
 import type { Finding } from "../finding.js";
 import { didYouMean } from "../nearest.js";
 import { escapePointer } from "../walk.js";

@@ -1,4 +1,4 @@
-import type { Schema, SchemaObject } from "@parlance/contract";
+import type { Schema, SchemaObject } from "@parlance/wire";
 import type { Finding } from "../finding.js";
 import { fileOf } from "../folder.js";
 import { didYouMean } from "../nearest.js";

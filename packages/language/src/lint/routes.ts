@@ -1,4 +1,4 @@
-import type { ChannelContract as Channel, Operation } from "@parlance/contract";
+import type { ChannelContract as Channel, Operation } from "@parlance/wire";
 import type { Finding } from "../finding.js";
 import { examplesOf, inContract, list, membersOf, type Subject } from "./subject.js";
 

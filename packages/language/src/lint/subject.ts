@@ -1,12 +1,4 @@
-import type {
-  Contract,
-  ContractDocument,
-  Json,
-  Operation,
-  SchemaObject,
-  Side,
-  TranscriptLine,
-} from "@parlance/contract";
+import type { Contract, ContractDocument, Json, Operation, SchemaObject, Side, TranscriptLine } from "@parlance/wire";
 import type { Finding } from "../finding.js";
 import { type Members, members } from "../schema.js";
 import type { Source } from "../source.js";

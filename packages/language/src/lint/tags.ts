@@ -1,4 +1,4 @@
-import type { Json, Message, SchemaObject } from "@parlance/contract";
+import type { Json, Message, SchemaObject } from "@parlance/wire";
 import type { Finding } from "../finding.js";
 import { tagProperties } from "../schema.js";
 import { escapePointer } from "../walk.js";

@@ -1,4 +1,4 @@
-import type { Schema, SchemaObject } from "@parlance/contract";
+import type { Schema, SchemaObject } from "@parlance/wire";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
 import { mapSchema } from "../walk.js";

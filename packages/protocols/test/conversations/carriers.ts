@@ -1,9 +1,8 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
-import type { ContractValue } from "@parlance/contract";
 import { type App, type ServeOptions, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
-import type { AnyMessage } from "@parlance/wire";
+import type { AnyMessage, ContractValue } from "@parlance/wire";
 import { describe, onTestFinished } from "vitest";
 
 /** How a client reaches an app: the options of `connect` that lead there. */

@@ -3,8 +3,7 @@ import { based } from "@parlance/protocols/based";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { loco } from "@parlance/protocols/loco";
-import type { AnyContract } from "@parlance/wire";
-import { codec } from "@parlance/wire";
+import { type AnyContract, codec } from "@parlance/wire";
 import { expect, it } from "vitest";
 import { deferred, hold, overEachCarrier } from "./carriers.js";
 

@@ -1,5 +1,4 @@
-import type { TranscriptLine } from "@parlance/contract";
-import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage, TranscriptLine } from "@parlance/wire";
 
 type Line<Key extends string> = Extract<TranscriptLine, { readonly [key in Key]: unknown }>;
 export type Asked = Line<"call">;

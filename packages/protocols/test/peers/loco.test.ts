@@ -1,10 +1,10 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
-import type { ContractValue } from "@parlance/contract";
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { type LoCoAppHandlers, locoApp, type StreamServerMessage } from "@parlance/protocols/loco-app";
 import { type Apps, Refusal, type ServeOptions, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
+import type { ContractValue } from "@parlance/wire";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { all } from "../conversations/carriers.js";
 import { diff, locoBackend } from "./loco-backend.js";

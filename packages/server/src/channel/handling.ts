@@ -1,5 +1,4 @@
-import type { ServerChannel } from "@parlance/contract";
-import type { AnyMessage } from "@parlance/wire";
+import type { AnyMessage, ServerChannel } from "@parlance/wire";
 import type { AnyChannel } from "@parlance/wire/link";
 
 export interface Handling {

@@ -1,5 +1,4 @@
-import type { OpenAsk } from "@parlance/contract";
-import { type AnyMessage, Refusal } from "@parlance/wire";
+import { type AnyMessage, type OpenAsk, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import { asksOf, type Context, callOf, sessionOf } from "../call.js";
 import { MIN_SHARE } from "../ledger.js";

@@ -1,5 +1,4 @@
-import type { Bytes } from "@parlance/contract";
-import { type AnyContract, assertChecked, bindAnswer, checkOf, inputName, misuse } from "@parlance/wire";
+import { type AnyContract, assertChecked, type Bytes, bindAnswer, checkOf, inputName, misuse } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Callbacks } from "../callback.js";
 import type { Limits } from "../limits.js";

@@ -1,5 +1,4 @@
-import type { AskOptions } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, Disconnected, misuse, Refusal } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, type AskOptions, Disconnected, misuse, Refusal } from "@parlance/wire";
 import { type Answered, OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { type Encode, encoderFor } from "../codecs.js";

@@ -1,5 +1,4 @@
-import type { Bytes } from "@parlance/contract";
-import { misuse } from "@parlance/wire";
+import { type Bytes, misuse } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Limits } from "../limits.js";
 import type { Sink, SseWriter } from "./writer.js";

@@ -1,5 +1,4 @@
-import type { Stream } from "@parlance/contract";
-import { type AnyMessage, encode, faultMessage, misuse } from "@parlance/wire";
+import { type AnyMessage, encode, faultMessage, misuse, type Stream } from "@parlance/wire";
 import { type Scope, until } from "@parlance/wire/scope";
 import { type Context, isHidden, refusalOf, streamCallOf } from "../call.js";
 import { type Encode, type Encoded, encoderFor } from "../codecs.js";

@@ -1,5 +1,4 @@
-import type { AskOptions } from "@parlance/contract";
-import { type AnyMessage, type Input, Violation } from "@parlance/wire";
+import { type AnyMessage, type AskOptions, type Input, Violation } from "@parlance/wire";
 import { OpenAsks } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { asksOf, type Context, sessionOf } from "../call.js";

@@ -1,5 +1,14 @@
-import type { ChannelContract, Examples, Stream } from "@parlance/contract";
-import { type AnyContract, type AnyMessage, inputName, messageDecoder, misuse, Refusal } from "@parlance/wire";
+import {
+  type AnyContract,
+  type AnyMessage,
+  type ChannelContract,
+  type Examples,
+  inputName,
+  messageDecoder,
+  misuse,
+  Refusal,
+  type Stream,
+} from "@parlance/wire";
 import type { AnyChannel } from "@parlance/wire/link";
 import type { Handlers } from "../call.js";
 

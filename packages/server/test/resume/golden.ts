@@ -1,7 +1,6 @@
 import { fileURLToPath } from "node:url";
-import type { TranscriptLine } from "@parlance/contract";
 import { load } from "@parlance/language/load";
-import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { AnyContract, AnyMessage, TranscriptLine } from "@parlance/wire";
 
 /** One message of a golden conversation, and its exact bytes. */
 export interface Golden {

@@ -1,9 +1,8 @@
 import { connect } from "@parlance/client";
-import type { Contract } from "@parlance/contract";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { bearer, serve } from "@parlance/server";
-import { type AnyContract, bind, parseJson, unbind } from "@parlance/wire";
+import { type AnyContract, bind, type Contract, parseJson, unbind } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
 
 const origin = { protocol: "p", side: "client" } as const;

@@ -1,4 +1,4 @@
-import type { Json } from "@parlance/contract";
+import type { Json } from "@parlance/wire";
 import { equal } from "../alike.js";
 import { BYTES, base64 } from "../bytes.js";
 import { answerHeaders, carriedParameters, resultOf } from "../carried.js";

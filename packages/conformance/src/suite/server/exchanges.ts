@@ -1,4 +1,4 @@
-import type { Exchange } from "@parlance/contract";
+import type { Exchange } from "@parlance/wire";
 import { OpenAsks } from "@parlance/wire/link";
 import { alike } from "../alike.js";
 import { meet, type ServerCase, Unmet } from "../case.js";

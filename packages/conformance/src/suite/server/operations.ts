@@ -1,5 +1,4 @@
-import type { Json } from "@parlance/contract";
-import { unfault } from "@parlance/wire";
+import { type Json, unfault } from "@parlance/wire";
 import { alike, equal } from "../alike.js";
 import { BYTES, base64 } from "../bytes.js";
 import { answerHeaders } from "../carried.js";

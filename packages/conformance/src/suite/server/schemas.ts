@@ -1,5 +1,4 @@
-import type { Json } from "@parlance/contract";
-import { isObject, Violation } from "@parlance/wire";
+import { isObject, type Json, Violation } from "@parlance/wire";
 import { meet, type ServerCase } from "../case.js";
 import type { FlatInput, Kit } from "../kit.js";
 import { KEYWORDS, type Lenient, type Mutant, mutantsOf } from "../mutant.js";
