@@ -19,6 +19,7 @@ export default defineConfig({
     "src/resume-key.ts",
     "src/scope.ts",
     "src/sse.ts",
+    "src/internal/*.ts",
   ],
   format: ["esm", "cjs"],
   dts: true,

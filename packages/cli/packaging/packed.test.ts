@@ -24,11 +24,11 @@ const packages = readdirSync(join(root, "packages"))
     entries: Object.keys(manifest.exports ?? {}).flatMap((entry) => entryPoints(folder, entry)),
   }));
 
-/** `./*` of protocols stands for every built file beside it; `./schemas/*` has no code. */
+/** `./*` of protocols and `./internal/*` stand for every built file in a folder; `./schemas/*` has no code. */
 function entryPoints(folder: string, entry: string): string[] {
   if (entry === "./schemas/*") return [];
   if (!entry.includes("*")) return [entry];
-  const dist = join(root, "packages", folder, "dist", entry === "./*" ? "src" : "helpers");
+  const dist = join(root, "packages", folder, "dist", { "./*": "src", "./internal/*": "internal" }[entry] ?? "helpers");
   const names = readdirSync(dist).filter((file) => file.endsWith(".cjs"));
   return names.map((file) => entry.replace("*", file.replace(/\.cjs$/, "")));
 }

@@ -1,5 +1,6 @@
 import { posix, relative, resolve } from "node:path";
 import type { ContractFolder } from "@parlance/language/load";
+import { parsePointer } from "@parlance/wire/internal/pointer";
 import * as jsonc from "jsonc-parser";
 import type { Place } from "./folders.js";
 import type { Io } from "./io.js";
@@ -61,10 +62,7 @@ export function placeIn({ path, folder }: Place, file: string, pointer: string):
 function find(files: ContractFolder["files"], file: string, pointer: string): { line: number; exact: boolean } {
   const text = files[file];
   if (text === undefined) return { line: 1, exact: false };
-  const steps = pointer
-    .split("/")
-    .slice(1)
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const steps = parsePointer(pointer);
   if (file.endsWith(".jsonl")) return { line: Number(steps[0] ?? 0) + 1, exact: true };
   let node = jsonc.parseTree(text);
   let exact = true;

@@ -338,7 +338,7 @@ function entryPoints(name: string): { specifier: string; file: string }[] {
       const file = entry === "." ? "index" : entry.slice(2);
       return [{ specifier, file: `packages/${name}/src/${file}.ts` }];
     }
-    const folder = entry.startsWith("./helpers") ? "helpers" : "src";
+    const folder = { "./*": "src", "./internal/*": "src/internal" }[entry] ?? "helpers";
     return filesIn(`packages/${name}/${folder}`)
       .filter((file) => !/\.(accepts|examples|validators)\.ts$/.test(file))
       .map((file) => ({ specifier: specifier.replace("*", file.replace(/^.*\/|\.ts$/g, "")), file }));

@@ -1,10 +1,9 @@
 import { pascal } from "@parlance/language/schema";
 import type { ChannelContract, ContractDocument, Operation, Side } from "@parlance/wire";
+import { formatPointer } from "@parlance/wire/internal/pointer";
 import { credentialsOf, hostOf, type SourceCall, schemasAt, sourceOf } from "./source.js";
 
-const at = (...steps: string[]) => ({
-  $ref: `#/${steps.map((step) => step.replaceAll("~", "~0").replaceAll("/", "~1")).join("/")}`,
-});
+const at = (...steps: string[]) => ({ $ref: `#${formatPointer(steps)}` });
 
 /**
  * The streams and channels of a contract as an AsyncAPI 3.0 document, from the server's point of view: a client receives what it

@@ -1,5 +1,6 @@
 import { locate, typeName } from "@parlance/language/schema";
 import type { ContractDocument, FaultPlaces, Schema, SchemaObject } from "@parlance/wire";
+import { parsePointer } from "@parlance/wire/internal/pointer";
 
 /**
  * The schemas of error codes, in refusals and error messages, that allow any text. Their type
@@ -12,7 +13,7 @@ export function codeSchemas(document: ContractDocument): ReadonlySet<Schema> {
   for (const message of Object.values(messages)) if (message.fault) bodies.push([message.schema, message.fault]);
   const found = bodies.flatMap(([title, { code = [] }]) => {
     const body = document.schemas[title];
-    return body ? code.flatMap((place) => at(document, String(body.$id), body, place.split("/").slice(1))) : [];
+    return body ? code.flatMap((place) => at(document, String(body.$id), body, parsePointer(place))) : [];
   });
   return new Set(found.filter(isAnyText));
 }
@@ -32,7 +33,7 @@ function at(
   if (typeof schema === "boolean" || trail.includes(schema)) return [];
   if (step === undefined) return [schema];
   const { $ref, allOf, properties } = schema;
-  const inner = (properties as Record<string, Schema> | undefined)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")];
+  const inner = (properties as Record<string, Schema> | undefined)?.[step];
   const target = typeof $ref === "string" ? locate(document, base, $ref) : undefined;
   const file = target && String(document.schemas[target.title]!.$id);
   const on = [...trail, schema];

@@ -1,4 +1,5 @@
 import type { Contract, Json, Reading, Shape, Side } from "@parlance/wire";
+import { parsePointer } from "@parlance/wire/internal/pointer";
 import { property } from "./literal.js";
 
 /**
@@ -84,12 +85,12 @@ function along(pointer: string, act: (at: string, key: string) => string): strin
       rest.length === 0 ? act("at", key) : `reading.inside(at, ${key}, (at) => { ${step(rest)} });`;
     return part === "*" ? `for (const key of reading.keys(at)) { ${below("key")} }` : below(text(part!));
   };
-  return step(parts(pointer));
+  return step(parsePointer(pointer));
 }
 
 /** The expression of a pointer's value, which is undefined if there is none. */
 function inner(pointer: string): string {
-  const [first, ...rest] = parts(pointer).map(text);
+  const [first, ...rest] = parsePointer(pointer).map(text);
   return rest.length === 0 ? `at[${first}]` : `reading.deep(at, ${[first, ...rest].join(", ")})`;
 }
 
@@ -115,8 +116,3 @@ const own = (key: string): string =>
   key in Object.prototype ? `reading.deep(body, ${text(key)})` : `body[${text(key)}]`;
 const text = (value: Json): string => JSON.stringify(value);
 const isScalar = (value: Json): boolean => typeof value !== "object" || value === null;
-const parts = (pointer: string): string[] =>
-  pointer
-    .slice(1)
-    .split("/")
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));

@@ -1,4 +1,5 @@
 import type { SchemaObject } from "@parlance/wire";
+import { parseFragment, parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 
 type Schemas = Readonly<Record<string, SchemaObject>>;
 export type Node = SchemaObject | boolean | undefined;
@@ -42,10 +43,7 @@ function follow(schemas: Schemas, reference: string, base: SchemaObject | undefi
     file === ""
       ? base
       : Object.values(schemas).find(({ $id }) => typeof $id === "string" && ($id === file || $id.endsWith(`/${name}`)));
-  let node: unknown = found;
-  for (const step of pointer.split("/").slice(1))
-    node = (node as Record<string, unknown>)?.[decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~")];
-  return [node as Node, found];
+  return [valueAt(found, parseFragment(pointer)) as Node, found];
 }
 
 /** The kinds of value that a schema allows, for the form. */
@@ -138,8 +136,7 @@ export function sentenceAt(schemas: Schemas, title: string, pointer: string): st
   let base = schemas[title];
   let schema = resolve(schemas, base, base);
   let sentence = schema.description;
-  for (const step of pointer.split("/").slice(1)) {
-    const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+  for (const name of parsePointer(pointer)) {
     const { properties, items } = schema as { properties?: Record<string, Node>; items?: Node };
     const next = properties?.[name] ?? (/^\d+$/.test(name) ? items : undefined);
     if (typeof next !== "object") break;

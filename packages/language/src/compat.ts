@@ -1,9 +1,9 @@
 import type { Auth, ContractDocument, Exchange, FaultPlaces } from "@parlance/wire";
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
 import { titledChanges } from "./compat/schemas.js";
 import { namesType, subschemas } from "./schema.js";
-import { escapePointer } from "./walk.js";
 
 export type { Breaks, Change, Party } from "./compat/change.js";
 
@@ -76,7 +76,7 @@ function* messages(old: ContractDocument, now: ContractDocument): Generator<Chan
   const { kept } = match(Object.keys(before), Object.keys(after));
   for (const name of kept) {
     const [a, b] = [before[name]!, after[name]!];
-    const at = `/messages/${escapePointer(name)}`;
+    const at = `/messages/${escapeStep(name)}`;
     if (!same(a.shape, b.shape))
       yield inContract(
         ["client", "server"],

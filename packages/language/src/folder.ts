@@ -1,9 +1,10 @@
 import type { ContractDocument, SchemaObject, TranscriptLine } from "@parlance/wire";
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import { ContractError, type Finding } from "./finding.js";
 import { syntaxFault } from "./json.js";
 import { withoutProse } from "./prose.js";
 import type { Source } from "./source.js";
-import { escapePointer, mapSchema, subschemas } from "./walk.js";
+import { mapSchema, subschemas } from "./walk.js";
 
 /** A contract's folder, wherever it was read from: path relative to the folder -> text. */
 export interface ContractFolder {
@@ -167,7 +168,7 @@ export function assemble(folder: ContractFolder): ContractDocument {
 export function placeOf(value: unknown, text: string): string {
   if (typeof value !== "object" || value === null) return "";
   for (const [key, child] of Object.entries(value)) {
-    const step = `/${escapePointer(key)}`;
+    const step = `/${escapeStep(key)}`;
     if (child === text) return step;
     const rest = placeOf(child, text);
     if (rest) return step + rest;

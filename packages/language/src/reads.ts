@@ -1,4 +1,5 @@
 import type { Contract, Reader, Reading, Reads, Side } from "@parlance/wire";
+import { parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 
 /**
  * Reading rules and tags as the contract has them, interpreted step by step: for tools that load a contract at run time. Generated code has them as
@@ -31,19 +32,6 @@ function writes({ channels, operations }: Contract, side: Side, name: string): b
 type Body = Record<string, unknown>;
 const isObject = (value: unknown): value is Body =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-export const parts = (pointer: string) =>
-  pointer
-    .slice(1)
-    .split("/")
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
-
-function get(body: unknown, pointer: string): unknown {
-  return parts(pointer).reduce<unknown>(
-    (value, part) =>
-      typeof value === "object" && value !== null && Object.hasOwn(value, part) ? (value as Body)[part] : undefined,
-    body,
-  );
-}
 
 /** Every place that a pointer leads to: the parent value, and the key in it. */
 function places(body: unknown, [part, ...rest]: readonly string[]): [Body, string][] {
@@ -57,36 +45,37 @@ function places(body: unknown, [part, ...rest]: readonly string[]): [Body, strin
 }
 
 export function readPlainly(body: unknown, rule: Reading): unknown {
-  if (Object.entries(rule.where ?? {}).some(([pointer, value]) => get(body, pointer) !== value)) return body;
+  if (Object.entries(rule.where ?? {}).some(([pointer, value]) => valueAt(body, parsePointer(pointer)) !== value))
+    return body;
   for (const [pointer, name] of Object.entries(rule.rename ?? {}))
-    for (const [at, key] of places(body, parts(pointer))) {
+    for (const [at, key] of places(body, parsePointer(pointer))) {
       if (!Object.hasOwn(at, name)) at[name] = at[key];
       delete at[key];
     }
-  for (const pointer of rule.remove ?? []) for (const [at, key] of places(body, parts(pointer))) delete at[key];
+  for (const pointer of rule.remove ?? []) for (const [at, key] of places(body, parsePointer(pointer))) delete at[key];
   for (const [pointer, pairs] of Object.entries(rule.values ?? {}))
-    for (const [at, key] of places(body, parts(pointer))) {
+    for (const [at, key] of places(body, parsePointer(pointer))) {
       const pair = pairs.find(([said]) => said === at[key]);
       if (pair?.length === 1) delete at[key];
       else if (pair) at[key] = structuredClone(pair[1]);
     }
   for (const pointer of rule.upper ?? [])
-    for (const [at, key] of places(body, parts(pointer)))
+    for (const [at, key] of places(body, parsePointer(pointer)))
       if (typeof at[key] === "string") at[key] = (at[key] as string).toUpperCase();
   for (const [pointer, how] of Object.entries(rule.wrap ?? {}))
-    for (const [at, key] of places(body, parts(pointer))) {
+    for (const [at, key] of places(body, parsePointer(pointer))) {
       if (typeof at[key] !== "string") continue;
       if (how === "array") at[key] = [at[key]];
       else at[key] = { ...(how.position && { [how.position]: Number(key) + 1 }), [how.property]: at[key] };
     }
   for (const [pointer, value] of Object.entries(rule.default ?? {})) {
-    const above = parts(pointer);
+    const above = parsePointer(pointer);
     const last = above.pop()!;
     const holders = above.length === 0 ? [body] : places(body, above).map(([at, key]) => at[key]);
     for (const holder of holders)
       if (isObject(holder) && !Object.hasOwn(holder, last)) holder[last] = structuredClone(value);
   }
-  const inner = rule.unwrap === undefined ? undefined : get(body, rule.unwrap);
+  const inner = rule.unwrap === undefined ? undefined : valueAt(body, parsePointer(rule.unwrap));
   return isObject(inner) || (rule.operation !== undefined && Array.isArray(inner)) ? inner : body;
 }
 

@@ -1,4 +1,5 @@
 import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "@parlance/wire";
+import { parseFragment, valueAt } from "@parlance/wire/internal/pointer";
 import { mapSchema } from "./walk.js";
 
 export { serverExamples } from "./examples.js";
@@ -93,12 +94,7 @@ export function locate({ schemas }: Pick<ContractDocument, "schemas">, base: str
 
 /** The value at a JSON Pointer in URI fragment form (RFC 6901, section 6). */
 function at(root: SchemaObject, fragment: string): Schema | undefined {
-  let found: unknown = root;
-  for (const step of fragment.split("/").slice(1)) {
-    const key = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
-    if (typeof found !== "object" || found === null || !Object.hasOwn(found, key)) return undefined;
-    found = (found as Record<string, unknown>)[key];
-  }
+  const found = valueAt(root, parseFragment(fragment));
   return typeof found === "boolean" || (typeof found === "object" && found !== null) ? (found as Schema) : undefined;
 }
 

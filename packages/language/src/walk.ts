@@ -1,7 +1,5 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
-
-/** One step of a JSON Pointer (RFC 6901, section 3). */
-export const escapePointer = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
+import { escapeStep } from "@parlance/wire/internal/pointer";
 
 /** Keywords whose value is a schema, a list of schemas, or schemas by name (JSON Schema 2020-12, sections 10 and 11). */
 const one = new Set(
@@ -39,7 +37,7 @@ function collect(schema: Schema, pointer: string, places: Place[]): void {
     if (one.has(keyword)) collect(value as Schema, `${pointer}/${keyword}`, places);
     else if ((many.has(keyword) || named.has(keyword)) && typeof value === "object" && value !== null)
       for (const [name, child] of Object.entries(value))
-        collect(child, `${pointer}/${keyword}/${escapePointer(name)}`, places);
+        collect(child, `${pointer}/${keyword}/${escapeStep(name)}`, places);
   }
 }
 

@@ -2,8 +2,8 @@ import type { AnyMessage } from "./any-message.js";
 import type { Contract } from "./contract/contract.js";
 import type { Exchange, Reply, Whole } from "./contract/exchange.js";
 import type { Side } from "./contract/message.js";
+import { parsePointer, valueAt } from "./internal/pointer.js";
 import { type JsonObject, matches } from "./json.js";
-import { get, parts } from "./pointer.js";
 
 /** An ask that waits for its answer. */
 export interface Waiting {
@@ -165,10 +165,10 @@ export class OpenAsks {
 /** Whether an answer to a part is about all that was asked. */
 function isWhole({ when = {}, same = {}, single }: Whole, answer: JsonObject, ask: AnyMessage): boolean {
   if (!matches(answer, when)) return false;
-  const items = single === undefined ? undefined : get(ask, parts(single));
+  const items = single === undefined ? undefined : valueAt(ask, parsePointer(single));
   if (Array.isArray(items) && items.length > 1) return false;
   return Object.entries(same).every(([property, pointer]) => {
-    const asked = get(ask, parts(pointer));
+    const asked = valueAt(ask, parsePointer(pointer));
     return asked === undefined || asked === answer[property];
   });
 }

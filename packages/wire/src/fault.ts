@@ -3,8 +3,8 @@ import type { Contract } from "./contract/contract.js";
 import type { Fault, FaultPlaces } from "./contract/fault.js";
 import type { Json } from "./contract/json.js";
 import { brief, MAX_MESSAGE, misuse, quoteBody, Refusal } from "./errors.js";
+import { parsePointer, setAt, valueAt } from "./internal/pointer.js";
 import { isObject, type JsonObject } from "./json.js";
-import { get, parts, set } from "./pointer.js";
 
 /** An HTTP refusal before it is sent. */
 export interface Faulted {
@@ -83,12 +83,12 @@ function genericCode(codes: NonNullable<Fault["codes"]>, status: number): string
 function write(body: JsonObject, places: FaultPlaces, faults: Fault, refusal: Refusal): JsonObject {
   const codes = faults.codes ?? {};
   const code = codes[refusal.code] ? refusal.code : (genericCode(codes, statusOf(faults, refusal)) ?? refusal.code);
-  if (places.code) set(body, places.code[0]!, code);
+  if (places.code) setAt(body, places.code[0]!, code);
   const { text, details = places.noDetails } = whole(refusal);
-  set(body, places.text[0]!, text);
-  if (places.details && details !== undefined) set(body, places.details[0]!, details);
+  setAt(body, places.text[0]!, text);
+  if (places.details && details !== undefined) setAt(body, places.details[0]!, details);
   if (places.recoverable)
-    set(body, places.recoverable[0]!, refusal.recoverable ?? codes[code]?.recoverable ?? refusal.retryable);
+    setAt(body, places.recoverable[0]!, refusal.recoverable ?? codes[code]?.recoverable ?? refusal.retryable);
   return body;
 }
 
@@ -122,7 +122,7 @@ function whole({ message, details }: Refusal): { readonly text: string; readonly
 function read(body: unknown, places: FaultPlaces): FaultFields {
   const first = (pointers: readonly string[] | undefined, type: string): unknown =>
     pointers
-      ?.map((pointer) => get(body, parts(pointer)))
+      ?.map((pointer) => valueAt(body, parsePointer(pointer)))
       .find((value) => value !== undefined && (type === "any" || typeof value === type));
   return {
     text: first(places.text, "string") as string | undefined,

@@ -1,6 +1,7 @@
 import type { Json } from "./contract/json.js";
 import type { Side } from "./contract/message.js";
 import { quoteBody, Violation, type ViolationCode } from "./errors.js";
+import { formatPointer } from "./internal/pointer.js";
 
 /** The origin of a parsed body, for its errors. */
 export interface Origin {
@@ -30,7 +31,7 @@ export function parseJson(text: string, origin: Origin, subject = origin.subject
   const found = isPlain(value) ? undefined : refused(value as object | number, 0);
   if (found) {
     const { what, code, path, keyword, params } = found;
-    const at = path.map((key) => `/${`${key}`.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+    const at = formatPointer(path);
     throw new Violation(what, { code, flaws: keyword ? [{ at, keyword, params }] : [], ...origin, subject });
   }
   return value;

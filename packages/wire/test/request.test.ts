@@ -1,6 +1,7 @@
 import { type AnyContract, type Parameter, Violation } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { bindAnswer, bindHeaders, coerce, inputName, unbindAnswer, unbindHeaders } from "@parlance/wire/header";
+import { parsePointer, setAt, valueAt } from "@parlance/wire/internal/pointer";
 import { parseJson } from "@parlance/wire/json";
 import {
   formatCursor,
@@ -16,7 +17,6 @@ import {
 } from "@parlance/wire/resume";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { get, parts, set } from "../src/pointer.js";
 
 const seed = 20261122;
 const origin = { protocol: "p", side: "server", subject: "s" } as const;
@@ -199,15 +199,15 @@ describe("Headers and cookies", () => {
 
 test("the value at a JSON Pointer is the one that was set there, and nothing is read from a prototype", () => {
   const body = {};
-  set(body, "/a~1b/~0/c", 1);
-  set(body, "/a~1b/~0/d", [2]);
+  setAt(body, "/a~1b/~0/c", 1);
+  setAt(body, "/a~1b/~0/d", [2]);
   expect(body).toEqual({ "a/b": { "~": { c: 1, d: [2] } } });
-  expect(get(body, parts("/a~1b/~0/d/0"))).toBe(2);
+  expect(valueAt(body, parsePointer("/a~1b/~0/d/0"))).toBe(2);
   for (const missing of ["/constructor", "/a~1b/x/y", "/a~1b/~0/c/d"])
-    expect(get(body, parts(missing))).toBeUndefined();
-  expect(parts("/~01")).toEqual(["~1"]);
-  set(body, "/a~1b", 3);
-  set(body, "/a~1b/c", 4);
+    expect(valueAt(body, parsePointer(missing))).toBeUndefined();
+  expect(parsePointer("/~01")).toEqual(["~1"]);
+  setAt(body, "/a~1b", 3);
+  setAt(body, "/a~1b/c", 4);
   expect(body).toEqual({ "a/b": { c: 4 } });
 });
 

@@ -1,4 +1,5 @@
 import { type ContractDocument, isObject, type Json, type Schema, type SchemaObject } from "@parlance/wire";
+import { escapeStep, parseFragment, valueAt } from "@parlance/wire/internal/pointer";
 import { Kit, type ValueOf } from "./kit.js";
 
 /** A value that breaks its schema in one keyword. */
@@ -91,8 +92,6 @@ function* walk(
     );
 }
 
-const escapeStep = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
-
 /** Values that may break one keyword of a schema: the keyword, the changed value, and what tells several of one keyword apart. */
 function* changes(schema: SchemaObject, value: Json | undefined): Generator<[string, Json, string]> {
   const has = (keyword: string) => schema[keyword] !== undefined;
@@ -151,11 +150,7 @@ function follow(document: ContractDocument, { schema, file }: Here, ref: string)
   const id = path === "" ? base : new URL(path, `parlance:${base}`).pathname;
   const found = Object.entries(document.schemas).find(([, one]) => one.$id === id);
   if (!found) return undefined;
-  let target: unknown = found[1];
-  for (const step of fragment.split("/").slice(1)) {
-    const key = decodeURIComponent(step).replaceAll("~1", "/").replaceAll("~0", "~");
-    target = isObject(target) || Array.isArray(target) ? (target as Record<string, unknown>)[key] : undefined;
-  }
+  const target = valueAt(found[1], parseFragment(fragment));
   if (!isObject(target)) return undefined;
   return { schema: target as SchemaObject, file: document.files[found[0]]!, pointer: fragment };
 }

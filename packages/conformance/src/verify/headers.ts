@@ -1,4 +1,5 @@
-import { type AnyContract, assertChecked, checkOf, inputName, isObject, unbindAnswer } from "@parlance/wire";
+import { type AnyContract, assertChecked, checkOf, inputName, unbindAnswer } from "@parlance/wire";
+import { parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 import type { Conversations } from "../conversation.js";
 import { type HeaderList, headerOf } from "../recording.js";
 import { PLACEHOLDER } from "../redaction/placeholders.js";
@@ -87,13 +88,5 @@ export function checkRefusal(
 
 /** Whether a refusal has its text in another place that the contract reads, as other programs write it. */
 function isReadOtherwise({ fault }: AnyContract, body: unknown): boolean {
-  return fault.text.slice(1).some((pointer) => {
-    let value = body;
-    for (const step of pointer.split("/").slice(1))
-      value =
-        isObject(value) || Array.isArray(value)
-          ? (value as never)[step.replaceAll("~1", "/").replaceAll("~0", "~")]
-          : undefined;
-    return typeof value === "string";
-  });
+  return fault.text.slice(1).some((pointer) => typeof valueAt(body, parsePointer(pointer)) === "string");
 }

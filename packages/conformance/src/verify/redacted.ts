@@ -1,4 +1,5 @@
-import { type Flaw, isObject, type Parameter } from "@parlance/wire";
+import type { Flaw, Parameter } from "@parlance/wire";
+import { parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 import type { Conversations } from "../conversation.js";
 import { PLACEHOLDER } from "../redaction/placeholders.js";
 import type { Open } from "./finding.js";
@@ -21,23 +22,14 @@ export function withoutRedacted(flaws: readonly Flaw[], text: string | undefined
     return flaws;
   }
   const open = flaws.filter(
-    ({ at, keyword }) => CHOOSING.has(keyword) && IS_REDACTED.test(JSON.stringify(valueAt(body, at)) ?? ""),
+    ({ at, keyword }) =>
+      CHOOSING.has(keyword) && IS_REDACTED.test(JSON.stringify(valueAt(body, parsePointer(at))) ?? ""),
   );
   return flaws.filter(({ at }) => {
-    const value = valueAt(body, at);
+    const value = valueAt(body, parsePointer(at));
     if (typeof value === "string" && IS_REDACTED.test(value)) return false;
     return !open.some((choice) => at === choice.at || at.startsWith(`${choice.at}/`));
   });
-}
-
-function valueAt(body: unknown, at: string): unknown {
-  let value = body;
-  for (const step of at.split("/").slice(1))
-    value =
-      isObject(value) || Array.isArray(value)
-        ? (value as never)[step.replaceAll("~1", "/").replaceAll("~0", "~")]
-        : undefined;
-  return value;
 }
 
 /** Whether the value of a parameter at an error was redacted. What is none of the call's parameters is in the body. */
@@ -46,7 +38,7 @@ export function isRedactedParameter(
   { method, target, headers }: Pick<Open, "method" | "target" | "headers">,
   talk: Conversations,
 ): boolean {
-  const name = at.split("/")[1]?.replaceAll("~1", "/").replaceAll("~0", "~") ?? "";
+  const [name = ""] = parsePointer(at);
   const [path, query = ""] = target.split("?");
   const valuesIn: Readonly<Record<Parameter["in"], () => readonly string[]>> = {
     path: () => [path!],

@@ -1,3 +1,4 @@
+import { parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 import type { Answer } from "../ask.js";
 import type { RowAsk } from "../row.js";
 import { choicesOf, type Node, resolve } from "../schema.js";
@@ -40,7 +41,7 @@ export function answersOf(contract: PageContract, asked: AskedIn, lacking: Lacki
       ...(contract.session !== undefined && session !== undefined && { [contract.session]: session }),
       ...(key !== undefined && { [key]: ask.key }),
     };
-    const same = whole.map((one) => mapped(one.same ?? {}, (pointer) => valueAt(question, pointer)));
+    const same = whole.map((one) => mapped(one.same ?? {}, (pointer) => valueAt(question, parsePointer(pointer))));
     const find = finder([given, question, ...same, input]);
     const made =
       operation !== undefined
@@ -168,14 +169,6 @@ function decisions(schemas: Schemas, title: string, given: Fields): Decision[] {
     );
   }
   return made;
-}
-
-function valueAt(value: unknown, pointer: string): unknown {
-  const steps = pointer.split("/").slice(1);
-  return steps.reduce<unknown>((at, step) => {
-    const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
-    return Object.hasOwn(Object(at), name) ? (at as Fields)[name] : undefined;
-  }, value);
 }
 
 function mapped<T>(record: Readonly<Record<string, string>>, map: (value: string) => T): Record<string, T> {

@@ -1,9 +1,8 @@
+import { escapeStep } from "@parlance/wire/internal/pointer";
 /** The places of a value that can be corrupted, as JSON Pointers. */
 export function places(value: unknown, at = ""): string[] {
   if (typeof value !== "object" || value === null) return at === "" ? [] : [at];
-  const inner = Object.entries(value).flatMap(([key, one]) =>
-    places(one, `${at}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`),
-  );
+  const inner = Object.entries(value).flatMap(([key, one]) => places(one, `${at}/${escapeStep(key)}`));
   return at === "" ? inner : [at, ...inner];
 }
 

@@ -1,3 +1,4 @@
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { ComponentChildren } from "preact";
 import { readInnerJson } from "../inner-json.js";
 import { visible } from "./inert.js";
@@ -60,14 +61,7 @@ function Branch({ value, wrong, at, depth, isWrong, label, children }: BranchPro
       </summary>
       <div class="inner">
         {first.map(([key, one]) => (
-          <Tree
-            key={key}
-            name={key}
-            value={one}
-            wrong={wrong}
-            at={`${at}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`}
-            depth={depth + 1}
-          />
+          <Tree key={key} name={key} value={one} wrong={wrong} at={`${at}/${escapeStep(key)}`} depth={depth + 1} />
         ))}
         {entries.length > first.length && (
           <p class="soft">and {entries.length - first.length} more, in the text beside it</p>

@@ -1,6 +1,6 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/wire";
+import { escapeStep, parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 import { members } from "../schema.js";
-import { escapePointer } from "../walk.js";
 import {
   type Change,
   either,
@@ -52,7 +52,7 @@ export function* schemaChanges(old: Version, now: Version, writers: Writers, see
   const at = (version: Version, name: string): Version => ({
     ...version,
     schema: (version === before ? one : other).properties[name]!,
-    pointer: `${version.pointer}/properties/${escapePointer(name)}`,
+    pointer: `${version.pointer}/properties/${escapeStep(name)}`,
   });
   for (const name of gone) {
     const removed = closed(b) ? either(ofRemove(writers), ofNarrow(writers)) : ofRemove(writers);
@@ -217,9 +217,7 @@ function open(version: Version): Version {
   const [path, fragment = ""] = ref.split("#") as [string, string?];
   const file = path === "" ? version.file : `messages/${path}`;
   const root = Object.entries(document.files).find(([, one]) => one === file)?.[0];
-  let found: unknown = document.schemas[root ?? ""];
-  for (const step of fragment.split("/").slice(1))
-    found = (found as Record<string, unknown> | undefined)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")];
+  const found = valueAt(document.schemas[root ?? ""], parsePointer(fragment));
   if (found === undefined) return version;
   return open({ document, schema: found as Schema, file, pointer: fragment });
 }

@@ -1,7 +1,8 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { locate } from "../schema.js";
-import { escapePointer, subschemas } from "../walk.js";
+import { subschemas } from "../walk.js";
 import { idOf, inContract, parameters, type Subject } from "./subject.js";
 
 /** Properties and parameters without a description: their hover in an editor is empty. A constant needs none. */
@@ -23,7 +24,7 @@ export function* descriptions(subject: Subject): Generator<Finding> {
         if (!described(child, file, subject))
           yield warning({
             file,
-            pointer: `${pointer}/properties/${escapePointer(name)}`,
+            pointer: `${pointer}/properties/${escapeStep(name)}`,
             message: `${name} has no "description": say what it is in a sentence`,
           });
     }

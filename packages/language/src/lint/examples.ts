@@ -1,8 +1,10 @@
 /// <reference path="../recheck.d.ts" />
+
 import type { SchemaObject } from "@parlance/wire";
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
-import { escapePointer, subschemas } from "../walk.js";
+import { subschemas } from "../walk.js";
 import { idOf, inContract, parameters, type Subject } from "./subject.js";
 import { significant } from "./vocabulary.js";
 
@@ -65,7 +67,7 @@ export async function patterns(subject: Subject): Promise<Finding[]> {
     if (typeof schema.pattern === "string")
       found.push({ pattern: schema.pattern, file, pointer: `${pointer}/pattern` });
     for (const pattern of Object.keys((schema.patternProperties as object | undefined) ?? {}))
-      found.push({ pattern, file, pointer: `${pointer}/patternProperties/${escapePointer(pattern)}` });
+      found.push({ pattern, file, pointer: `${pointer}/patternProperties/${escapeStep(pattern)}` });
   };
   for (const [file, root] of Object.entries(subject.schemas))
     for (const { schema, pointer } of subschemas(root)) collect(schema, file, pointer);

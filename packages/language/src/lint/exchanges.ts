@@ -1,7 +1,7 @@
 import type { Exchange, Reply } from "@parlance/wire";
+import { parsePointer } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { didYouMean } from "../nearest.js";
-import { parts } from "../reads.js";
 import { carries } from "./names.js";
 import { inContract, inputNames, list, membersOf, type Subject, said } from "./subject.js";
 
@@ -95,7 +95,7 @@ function* one(exchange: Exchange, at: string, subject: Subject): Generator<Findi
           `the answer ${answer} has no property ${name}${didYouMean(name, properties)}`,
         );
     for (const [pointer, place] of pointed(reply)) {
-      const [step = ""] = parts(pointer);
+      const [step = ""] = parsePointer(pointer);
       if (ask && !ask.includes(step))
         yield inContract(
           "exchange",

@@ -1,9 +1,9 @@
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import metaSchema from "../../../../schemas/contract.schema.json" with { type: "json" };
 import type { Finding } from "../finding.js";
 import { didYouMean, nearest } from "../nearest.js";
 import type { Source } from "../source.js";
-import { escapePointer } from "../walk.js";
 import { inContract, list } from "./subject.js";
 
 /** The JSON Schema of contract.json: for editors, and for the `$schema` of a contract. */
@@ -55,13 +55,13 @@ function words(error: ErrorObject): [pointer: string, message: string] {
   const meaning = parentSchema?.description === undefined ? "" : `: ${parentSchema.description}`;
   const shown = JSON.stringify(data);
   if (propertyName !== undefined)
-    return [`${instancePath}/${escapePointer(propertyName)}`, `the name "${propertyName}" is not valid${meaning}`];
+    return [`${instancePath}/${escapeStep(propertyName)}`, `the name "${propertyName}" is not valid${meaning}`];
   switch (keyword) {
     case "additionalProperties": {
       const word: string = params.additionalProperty;
       const near = didYouMean(word, wordsOf(error));
       return [
-        `${instancePath}/${escapePointer(word)}`,
+        `${instancePath}/${escapeStep(word)}`,
         `"${word}" is not a keyword here${near || `; the keywords are ${list(wordsOf(error))}`}`,
       ];
     }

@@ -1,6 +1,6 @@
 import type { Answer, Parameter } from "@parlance/wire";
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
-import { escapePointer } from "../walk.js";
 import { inContract, type Subject } from "./subject.js";
 
 /** Reserved headers, and what to write instead of a parameter. */
@@ -34,7 +34,7 @@ export function* headers({ contract }: Subject): Generator<Finding> {
       if (place === "header" || place === "cookie")
         yield inContract(
           "header",
-          `/channels/${name}/parameters/${escapePointer(key)}/in`,
+          `/channels/${name}/parameters/${escapeStep(key)}/in`,
           `is "${place}", which a browser cannot send with a WebSocket; write "in": "query", or a property of the message that opens the channel`,
         );
 }
@@ -76,7 +76,7 @@ function* answered({ headers, stream }: Answer, at: string): Generator<Finding> 
   const seen = new Map<string, string>();
   for (const name of Object.keys(headers ?? {})) {
     const reason = answeredElsewhere[name.toLowerCase()];
-    const pointer = `${at}/headers/${escapePointer(name)}`;
+    const pointer = `${at}/headers/${escapeStep(name)}`;
     if (reason !== undefined) yield inContract("header", pointer, `the header ${name} ${reason}`);
     else if (seen.has(name.toLowerCase()))
       yield inContract(
@@ -96,7 +96,7 @@ function* carried(
   const seen = new Map<string, string>();
   for (const [name, { in: place }] of Object.entries(parameters)) {
     if (place !== "header" && place !== "cookie") continue;
-    const finding = (message: string) => inContract("header", `${at}/${escapePointer(name)}`, message);
+    const finding = (message: string) => inContract("header", `${at}/${escapeStep(name)}`, message);
     const lower = name.toLowerCase();
     if (!token.test(name))
       yield finding(`"${name}" cannot be the name of a ${place}; write letters, digits and hyphens`);

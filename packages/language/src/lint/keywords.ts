@@ -1,9 +1,10 @@
 import type { SchemaObject } from "@parlance/wire";
+import { escapeStep, parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
 import { isObject } from "../folder.js";
 import { didYouMean } from "../nearest.js";
-import { escapePointer, subschemas } from "../walk.js";
+import { subschemas } from "../walk.js";
 
 /** Keywords not allowed in a contract, with what to write instead. */
 const instead: Readonly<Record<string, string>> = {
@@ -51,7 +52,7 @@ export function* keywords(
       const at = (rule: string, message: string, place = ""): Finding => ({
         rule,
         file,
-        pointer: `${pointer}/${escapePointer(name)}${place}`,
+        pointer: `${pointer}/${escapeStep(name)}${place}`,
         message,
       });
       const wanted = typeOf.get(name);
@@ -77,7 +78,7 @@ export function* keywords(
       else if (name === "pattern" && typeof value === "string") yield* pattern(value, at);
       else if (name === "patternProperties" && isObject(value))
         for (const one of Object.keys(value))
-          yield* pattern(one, (rule, message) => at(rule, message, `/${escapePointer(one)}`));
+          yield* pattern(one, (rule, message) => at(rule, message, `/${escapeStep(one)}`));
       else if (name === "required" && isObject(schema.properties) && !("allOf" in schema || "$ref" in schema))
         for (const one of [value].flat())
           if (!Object.hasOwn(schema.properties, String(one)))
@@ -118,7 +119,7 @@ export function* malformed(
   for (const { instancePath, message } of errors) {
     if (told.has(instancePath) || [...told].some((one) => one.startsWith(`${instancePath}/`))) continue;
     told.add(instancePath);
-    const value = valueAt(root, instancePath);
+    const value = valueAt(root, parsePointer(instancePath));
     const keyword = instancePath.split("/").at(-1);
     const text =
       Array.isArray(value) && keyword === "items"
@@ -130,14 +131,4 @@ export function* malformed(
             : `${message} (JSON Schema 2020-12)`;
     yield { rule: "keyword", file, pointer: instancePath, message: text };
   }
-}
-
-function valueAt(root: unknown, pointer: string): unknown {
-  return pointer
-    .split("/")
-    .slice(1)
-    .reduce(
-      (value, step) => (value as Record<string, unknown>)?.[step.replaceAll("~1", "/").replaceAll("~0", "~")],
-      root,
-    );
 }

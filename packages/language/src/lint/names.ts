@@ -1,7 +1,7 @@
 import type { FaultPlaces, SchemaObject, Stream, TextPlaces } from "@parlance/wire";
+import { escapeStep, parsePointer } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { didYouMean } from "../nearest.js";
-import { escapePointer } from "../walk.js";
 import { inContract, list, membersOf, type Subject } from "./subject.js";
 
 /** Every name in contract.json is defined, and every message is sent by one side. */
@@ -20,7 +20,7 @@ export function* names(subject: Subject): Generator<Finding> {
     yield inContract("name", pointer, `names ${name}, which does not exist${didYouMean(name, Object.keys(schemas))}`);
   };
   for (const [name, { schema }] of Object.entries(contract.messages))
-    yield* file(schema, `/messages/${escapePointer(name)}/schema`);
+    yield* file(schema, `/messages/${escapeStep(name)}/schema`);
   for (const [name, { body, answer }] of Object.entries(contract.operations)) {
     yield* file(body, `/operations/${name}/body`);
     yield* file(answer.json, `/operations/${name}/answer/json`);
@@ -46,7 +46,7 @@ export function* names(subject: Subject): Generator<Finding> {
     for (const message of [...channel.client, ...channel.server]) spoken.add(message);
   }
   for (const [name, message] of Object.entries(contract.messages)) {
-    const pointer = `/messages/${escapePointer(name)}`;
+    const pointer = `/messages/${escapeStep(name)}`;
     if (!spoken.has(name))
       yield inContract("unused", pointer, `the message ${name} is not used by any stream or channel`);
     if (message.fault) yield* places(message.fault, message.schema, `${pointer}/fault`, subject);
@@ -63,7 +63,7 @@ export function* names(subject: Subject): Generator<Finding> {
     yield* among(Object.keys(additions), Object.keys(contract.messages), `/profiles/${profile}`, "the messages");
     for (const [name, added] of Object.entries(additions)) {
       const own = Object.keys(membersOf(subject, contract.messages[name]?.schema)?.properties ?? {});
-      const pointer = `/profiles/${profile}/${escapePointer(name)}`;
+      const pointer = `/profiles/${profile}/${escapeStep(name)}`;
       if (own.length > 0) yield* among(copies(added), own, pointer, `the properties of ${name}`);
     }
   }
@@ -150,7 +150,7 @@ function* text(
 ): Generator<Finding> {
   for (const [kind, pairs] of Object.entries(places ?? {}))
     for (const [message, property] of Object.entries(pairs as Record<string, string>)) {
-      const pointer = `${at}/${kind}/${escapePointer(message)}`;
+      const pointer = `${at}/${kind}/${escapeStep(message)}`;
       if (!there.includes(message)) {
         yield* among([message], there, pointer, "the messages here");
         continue;
@@ -176,10 +176,10 @@ function copies(added: unknown): string[] {
 function* places(places: FaultPlaces, file: string, at: string, subject: Subject): Generator<Finding> {
   for (const kind of ["code", "text", "details", "recoverable"] as const) {
     let schema: SchemaObject | undefined;
-    for (const step of places[kind]?.[0]?.split("/").slice(1) ?? []) {
+    for (const name of parsePointer(places[kind]?.[0] ?? "")) {
       const inner = membersOf(subject, file, schema);
       if (!inner) break;
-      schema = inner.properties[step.replaceAll("~1", "/").replaceAll("~0", "~")] as SchemaObject | undefined;
+      schema = inner.properties[name] as SchemaObject | undefined;
       if (!schema) yield inContract("name", `${at}/${kind}/0`, `${file} has no ${places[kind]![0]}`);
       if (!schema) break;
     }

@@ -1,8 +1,8 @@
 import type { Contract, ContractDocument, Json, Operation, SchemaObject, Side, TranscriptLine } from "@parlance/wire";
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { type Members, members } from "../schema.js";
 import type { Source } from "../source.js";
-import { escapePointer } from "../walk.js";
 
 /** The input of the rules. Schemas are keyed by file here, so that two with one title stay two. */
 export interface Subject {
@@ -41,7 +41,7 @@ export function* parameters(source: Source): Generator<{ schema: SchemaObject; p
   for (const kind of ["operations", "channels"])
     for (const [owner, { parameters = {} }] of Object.entries<Source>(source[kind]))
       for (const [name, { in: place, required, ...schema }] of Object.entries<Source>(parameters))
-        yield { schema, pointer: `/${kind}/${owner}/parameters/${escapePointer(name)}` };
+        yield { schema, pointer: `/${kind}/${owner}/parameters/${escapeStep(name)}` };
 }
 
 /**

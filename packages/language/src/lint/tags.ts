@@ -1,7 +1,7 @@
 import type { Json, Message, SchemaObject } from "@parlance/wire";
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { tagProperties } from "../schema.js";
-import { escapePointer } from "../walk.js";
 import { examplesOf, inContract, list, membersOf, type Subject, said } from "./subject.js";
 
 /** Every frame identifies its message, and `type` stays free for the name in memory. */
@@ -10,7 +10,7 @@ export function* tags(subject: Subject): Generator<Finding> {
   for (const [name, message] of Object.entries(contract.messages)) {
     const file = message.schema;
     const schema = schemas[file];
-    const at = `/messages/${escapePointer(name)}`;
+    const at = `/messages/${escapeStep(name)}`;
     const shaped = Object.keys(contract.messages).find((one) => contract.messages[one]!.shape);
     if (name === shaped && contract.tag.in !== "shape")
       yield inContract(
@@ -55,7 +55,7 @@ function constants({ contract }: Subject, name: string, { shape }: Message): [st
 }
 
 const placeOfProperty = ({ properties = {} }: SchemaObject, name: string) =>
-  Object.hasOwn(properties as object, name) ? `/properties/${escapePointer(name)}` : "";
+  Object.hasOwn(properties as object, name) ? `/properties/${escapeStep(name)}` : "";
 
 /** An example has to match its own message first, among those of its direction in contract order. */
 function* shapes(subject: Subject): Generator<Finding> {
@@ -74,7 +74,7 @@ function* shapes(subject: Subject): Generator<Finding> {
           pointer: `/examples/${index}`,
           message:
             fitting.length === 0
-              ? `matches no message of the ${side}, not even ${name}; see contract.json#/messages/${escapePointer(name)}/shape`
+              ? `matches no message of the ${side}, not even ${name}; see contract.json#/messages/${escapeStep(name)}/shape`
               : `is read as ${fitting[0]}, which also matches and comes first; matching messages of the ${side}: ${list(fitting)}`,
         };
       }

@@ -1,7 +1,8 @@
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { fileOf } from "../folder.js";
 import { generatedNames, namesType, pascal, tagProperties } from "../schema.js";
-import { escapePointer, subschemas } from "../walk.js";
+import { subschemas } from "../walk.js";
 import { inContract, type Subject } from "./subject.js";
 
 /** Words reserved in a module (ECMA-262, section 12.7.2), and names that the generated module imports. */
@@ -60,7 +61,7 @@ export function* owned({ schemas, contract }: Subject): Generator<Finding> {
     if (other !== undefined)
       yield inContract(
         "name",
-        `/messages/${escapePointer(name)}/schema`,
+        `/messages/${escapeStep(name)}/schema`,
         `is also the schema of ${other}, and each message needs a type of its own; copy the file`,
       );
     else messages.set(schema, name);
