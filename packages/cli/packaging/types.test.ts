@@ -59,16 +59,39 @@ import { lint } from "@parlance/language/lint";
 import { listen } from "@parlance/server/node";
 export { applyPlan, lint, listen, load, webSocket };
 `;
+const inReact = `
+import { connect } from "@parlance/client";
+import { based } from "@parlance/protocols/based";
+import { coven, type SendMessage, type ToolApprovalMessage } from "@parlance/protocols/coven";
+import { type AskState, useAsks, useChannel, useStream } from "@parlance/react";
+
+export function useAgent(baseUrl: string) {
+  const agent = connect(coven, { baseUrl });
+  const turn = useStream(agent.send);
+  const asks = useAsks(coven, turn.messages, "tool_approval");
+  const session = useChannel((options) => connect(based, { baseUrl }).session(options), [baseUrl]);
+  const messages: readonly SendMessage[] = turn.messages;
+  const open: readonly AskState<ToolApprovalMessage>[] = asks;
+  const sent: Promise<void> = turn.send({ content: "hello", sender: "me" });
+  // @ts-expect-error content is missing
+  turn.send({ sender: "me" });
+  // @ts-expect-error no such message
+  useAsks(coven, turn.messages, "text_approval");
+  return { messages, open, sent, files: session.channel?.ask({ type: "list_files" }) };
+}
+`;
 
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "parlance-types-"));
   await writeFile(join(folder, "package.json"), '{ "name": "user", "private": true, "type": "module" }');
-  const tarballs = (await pack(folder)).filter((path) => !/-(cli|codegen|react|store-redis)-/.test(path));
+  const tarballs = (await pack(folder)).filter((path) => !/-(cli|codegen|store-redis)-/.test(path));
   const compilers = versions.map((version) => `typescript-${version}@npm:typescript@${version}`);
-  await install(folder, ...tarballs, "@types/node@20.19.43", ...compilers);
+  const react = ["react@19.3.1", "@types/react@19.3.3"];
+  await install(folder, ...tarballs, ...react, "@types/node@20.19.43", ...compilers);
   await writeFile(join(folder, "anywhere.ts"), anywhere);
   await writeFile(join(folder, "on-node.ts"), onNode);
+  await writeFile(join(folder, "in-react.ts"), inReact);
 }, 240_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -97,6 +120,10 @@ const title = "under TypeScript $version, with moduleResolution $moduleResolutio
 describe.each(cases)(title, (one) => {
   test("what runs anywhere has types that compile with no @types and no skipLibCheck", async () => {
     expect(await compile(one, "anywhere", [])).toBe("");
+  }, 120_000);
+
+  test("the hooks of React have types that compile with @types/react", async () => {
+    expect(await compile(one, "in-react", ["react"])).toBe("");
   }, 120_000);
 });
 
