@@ -1,5 +1,6 @@
 import { redisLog, redisPubSub } from "@parlance/store-redis";
 import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
+import { failingAsks } from "../../server/test/resume/failing-asks.js";
 import { failingLog } from "../../server/test/resume/failing-log.js";
 import { hasRedis, type RedisServer, startRedis } from "./redis.js";
 
@@ -10,7 +11,7 @@ describe.runIf(hasRedis)("on Redis,", () => {
   });
   afterAll(() => server.remove());
 
-  failingLog((servers) =>
+  const storesOf = (servers: number) =>
     Array.from({ length: servers }, () => {
       const redis = server.client();
       const store = { log: redisLog({ redis }), pubSub: redisPubSub({ redis }) };
@@ -19,6 +20,7 @@ describe.runIf(hasRedis)("on Redis,", () => {
         store.pubSub.stop();
       });
       return store;
-    }),
-  );
+    });
+  failingLog(storesOf);
+  failingAsks(storesOf);
 });

@@ -33,7 +33,7 @@ export async function pump(context: Context, run: Run, production: Production, w
   const pending = new Set<Promise<void>>();
   let failed = false;
 
-  /** A log that fails ends the handler, with its error as the reason. */
+  /** A log that fails ends the handler, with a `Disconnected` as the reason. */
   function watch(appended: Promise<void>): void {
     // A log that batches returns one promise for many entries.
     if (appended === watched) return;
@@ -43,7 +43,7 @@ export async function pump(context: Context, run: Run, production: Production, w
         if (life.closed || failed) return;
         failed = true;
         callbacks.report(error, "log", operation);
-        handler.close(error);
+        handler.close(error instanceof Disconnected ? error : logFailed(error));
       })
       .finally(() => pending.delete(kept));
     pending.add(kept);

@@ -11,14 +11,14 @@ import { describe, expect, it, onTestFinished } from "vitest";
 /** The log takes so many messages before it fails. */
 const TAKEN = 5;
 const SENT = 30;
-const STORE_WITHIN = 100;
+export const STORE_WITHIN = 100;
 const down = new Error("disk is full");
 
 type Append = EventWriter["append"];
 const later = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
 
 /** What becomes of each append after the first ones. */
-const appends: Readonly<Record<string, (append: Append) => Append>> = {
+export const appends: Readonly<Record<string, (append: Append) => Append>> = {
   fails: () => () => Promise.reject(down),
   throws: () => () => {
     throw down;
@@ -35,7 +35,7 @@ const appends: Readonly<Record<string, (append: Append) => Append>> = {
 };
 
 /** What becomes of reading. */
-const tails: Readonly<Record<string, (tail: EventLog["tail"]) => EventLog["tail"]>> = {
+export const tails: Readonly<Record<string, (tail: EventLog["tail"]) => EventLog["tail"]>> = {
   works: (tail) => tail,
   fails: (tail) =>
     async function* (stream, after, signal) {
@@ -59,10 +59,10 @@ export interface Store {
   readonly pubSub: PubSub;
 }
 
-/** Streams to a client whose requests are answered by this server and the others in turn, until the stream is over for it. */
-async function outcome(stores: readonly Store[], how: keyof typeof appends, tail: keyof typeof tails, pause: boolean) {
+/** Makes the logs of servers fail in these ways: appends after the first `taken`, and reading. */
+export function failing(append: string, tail: string, taken: number): (kept: EventLog) => EventLog {
   let last = 0;
-  const failing = (kept: EventLog): EventLog => ({
+  return (kept) => ({
     ...kept,
     // A shared log knows of the appends that have failed.
     async state(stream) {
@@ -72,14 +72,21 @@ async function outcome(stores: readonly Store[], how: keyof typeof appends, tail
     tail: tails[tail]!(kept.tail),
     async open(name, given) {
       const writer = (await kept.open(name, given))!;
-      const later = appends[how]!((seq, text) => writer.append(seq, text));
-      const append: Append = (seq, text) => {
-        last = seq;
-        return seq > TAKEN ? later(seq, text) : writer.append(seq, text);
+      const later = appends[append]!((seq, text) => writer.append(seq, text));
+      return {
+        ...writer,
+        append(seq, text) {
+          last = seq;
+          return seq > taken ? later(seq, text) : writer.append(seq, text);
+        },
       };
-      return { ...writer, append };
     },
   });
+}
+
+/** Streams to a client whose requests are answered by this server and the others in turn, until the stream is over for it. */
+async function outcome(stores: readonly Store[], how: keyof typeof appends, tail: keyof typeof tails, pause: boolean) {
+  const fail = failing(how, tail, TAKEN);
   const handlers = {
     async *send() {
       for (let i = 1; i < SENT; i++) {
@@ -92,7 +99,10 @@ async function outcome(stores: readonly Store[], how: keyof typeof appends, tail
   const options = { onError: false, storeWithin: STORE_WITHIN, interruptedFor: 100, partial: true } as const;
   const listening = await Promise.all(
     stores.map(({ log, pubSub }) =>
-      listen(serve(foldGateway, handlers, { ...options, log: failing(log), pubSub }), { port: 0, closeAfter: 0 }),
+      listen(serve(foldGateway, handlers, { ...options, log: fail(log), pubSub }), {
+        port: 0,
+        closeAfter: 0,
+      }),
     ),
   );
   onTestFinished(async () => void (await Promise.all(listening.map((server) => server.close()))));

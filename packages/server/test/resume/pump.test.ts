@@ -190,7 +190,8 @@ describe("What a handler says", () => {
         ? full
         : expect.objectContaining({ code: "timeout", message: expect.stringContaining("the event log") });
     expect(report.mock.calls).toEqual([[error, "log", "send"]]);
-    expect(run.handler.reason).toEqual(error);
+    const reason = how === "rejects" ? { name: "Disconnected", code: "unreachable", cause: full } : error;
+    expect(run.handler.reason).toMatchObject(reason);
     expect([vi.mocked(writer.close).mock.calls.length, over.mock.calls.length]).toEqual([1, 1]);
   });
 

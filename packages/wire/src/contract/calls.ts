@@ -172,7 +172,7 @@ export interface CallContext<S = never> {
   readonly request: Request;
   /**
    * Aborted when the caller has gone, the call is cancelled, its session ends or the server closes. Its `reason` is a `Disconnected` when the caller was cut
-   * and did not return within the grace period, else an `AbortError`.
+   * and did not return within the grace period, or the event log has failed, else an `AbortError`.
    */
   readonly signal: AbortSignal;
   /** What `authenticate` returned. */
