@@ -18,6 +18,11 @@ describe.each(packages)("the changelog of %s", (name) => {
   });
 });
 
+it("gives every package the same version", () => {
+  const versions = packages.map((name) => JSON.parse(text(`packages/${name}/package.json`)).version);
+  expect(new Set(versions).size).toBe(1);
+});
+
 /** The commands of a workflow, in order. */
 const commandsOf = (workflow: string) =>
   [...text(`.github/workflows/${workflow}.yml`).matchAll(/^ +- run: (.*)$/gm)].map(([, command]) => command!);
