@@ -54,9 +54,7 @@ export function expressions(
     }
     const schema = find(reference);
     const title = (typeof schema === "object" && schema.title) || reference.replace(/.*\//, "");
-    const taken = [...started.values()].map(({ name }) => name);
-    let name = `$${title.replace(/\W/g, "")}`;
-    while (taken.includes(name)) name += "_";
+    const name = freeName(title, started.values());
     const declaration: Declaration = { name, uses: 1 };
     started.set(reference, declaration);
     declaration.text = of(rules(schema), reference.split("#")[0]!);
@@ -118,6 +116,13 @@ export function expressions(
   }
 
   return { refer, declarations };
+}
+
+function freeName(title: string, taken: Iterable<Declaration>): string {
+  const names = new Set([...taken].map(({ name }) => name));
+  let name = `$${title.replace(/\W/g, "")}`;
+  while (names.has(name)) name += "_";
+  return name;
 }
 
 function objectOf(

@@ -2,7 +2,13 @@
 
 import { parsePatch } from "@parlance/edits";
 import { type AnyMessage, Refusal } from "@parlance/wire";
-import type { FileChange, StreamClientMessage, StreamServerMessage, WorkspacePolicy } from "../src/loco.js";
+import type {
+  ApprovalResponseMessage,
+  FileChange,
+  StreamClientMessage,
+  StreamServerMessage,
+  WorkspacePolicy,
+} from "../src/loco.js";
 import { type Decision, decide, leavesWorkspace, type ToolRequest } from "./loco-policy.js";
 
 /** A call as the hooks of `serve` are given it. */
@@ -103,15 +109,7 @@ export function enforce(
 
   function received(call: PolicedCall, message: StreamClientMessage): void {
     if (message.type === "client.file_changes") refuseOutside(message.changes, rootOf(call));
-    if (message.type !== "client.approval_response") return;
-    const { asked, granted } = approvalsOf(call);
-    const ask = asked.get(message.request_id);
-    if (!ask) return;
-    // An answer about another file leaves the ask open.
-    const isPart = message.scope === "file" || message.scope === "hunk";
-    if (isPart && ask.file !== undefined && ask.file !== message.file_path) return;
-    asked.delete(message.request_id);
-    if (message.approved) put(granted, ask.key);
+    if (message.type === "client.approval_response") settle(approvalsOf(call), message);
   }
 
   return {
@@ -123,6 +121,16 @@ export function enforce(
       else received(call, message as unknown as StreamClientMessage);
     },
   };
+}
+
+function settle({ asked, granted }: Approvals, answer: ApprovalResponseMessage): void {
+  const ask = asked.get(answer.request_id);
+  if (!ask) return;
+  // An answer about another file leaves the ask open.
+  const isPart = answer.scope === "file" || answer.scope === "hunk";
+  if (isPart && ask.file !== undefined && ask.file !== answer.file_path) return;
+  asked.delete(answer.request_id);
+  if (answer.approved) put(granted, ask.key);
 }
 
 /** What an approval is for: the tool, and where and what it runs. Other arguments, such as a reason, may differ. */

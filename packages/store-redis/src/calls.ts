@@ -55,22 +55,10 @@ export function makeCalls(redis: RedisClient, timeout: number): Calls {
       ends.add(fail);
       const expire = () => fail(timeoutError(what, timeout, wait.cause?.()));
       const cancelLimit = timers.limit(timeout, expire);
-      const cancelRefresh = "nodes" in redis ? every(timeout / 4, () => redis.refreshSlotsCache?.()) : () => {};
+      // A hanging master keeps its connections, so a cluster's client would wait for it although another node has its slots.
+      const cancelRefresh = "nodes" in redis ? every(timeout / 4, () => redis.refreshSlotsCache?.(), timers) : () => {};
       wait = begin((value) => finish(() => resolve(value)), fail);
     });
-  }
-
-  /**
-   * Refreshes a cluster client's list of masters while an answer is pending. A hanging master keeps its connections, so the client
-   * would wait for it although another node has its slots.
-   */
-  function every(interval: number, run: () => void): () => void {
-    let cancel = timers.after(interval, repeat);
-    function repeat(): void {
-      run();
-      cancel = timers.after(interval, repeat);
-    }
-    return () => cancel();
   }
 
   return {
@@ -111,6 +99,16 @@ export function makeCalls(redis: RedisClient, timeout: number): Calls {
       timers.stop();
     },
   };
+}
+
+/** Calls a function at intervals. Returns a function that cancels it. */
+function every(interval: number, run: () => void, timers: Pick<Calls, "after">): () => void {
+  let cancel = timers.after(interval, repeat);
+  function repeat(): void {
+    run();
+    cancel = timers.after(interval, repeat);
+  }
+  return () => cancel();
 }
 
 /** Whether a retry may succeed soon: the connection broke, or the server is not ready yet. */

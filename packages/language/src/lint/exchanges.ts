@@ -12,7 +12,6 @@ export function* exchanges(subject: Subject): Generator<Finding> {
 }
 
 function* one(exchange: Exchange, at: string, subject: Subject): Generator<Finding> {
-  const { contract } = subject;
   const other = exchange.by === "client" ? "server" : "client";
   const asked = said(subject, exchange.by);
   const answered = said(subject, other);
@@ -50,59 +49,65 @@ function* one(exchange: Exchange, at: string, subject: Subject): Generator<Findi
       "is only for exchanges without a key; with a key, several asks may be open",
     );
 
-  for (const [index, reply] of exchange.answers.entries()) {
-    const here = `${at}/answers/${index}`;
-    const answer = reply.message ?? reply.operation ?? "";
-    const kind = reply.message === undefined ? "operation" : "message";
-    if (kind === "message" && !answered.includes(answer))
+  for (const [index, reply] of exchange.answers.entries())
+    yield* answerOf(exchange, reply, `${at}/answers/${index}`, subject);
+}
+
+function* answerOf(exchange: Exchange, reply: Reply, at: string, subject: Subject): Generator<Finding> {
+  const { contract } = subject;
+  const other = exchange.by === "client" ? "server" : "client";
+  const answered = said(subject, other);
+  const ask = propertiesOf(subject, exchange.ask);
+  const answer = reply.message ?? reply.operation ?? "";
+  const kind = reply.message === undefined ? "operation" : "message";
+  if (kind === "message" && !answered.includes(answer))
+    yield inContract(
+      "exchange",
+      `${at}/message`,
+      `"${answer}" is not a message of the ${other}: ${list(answered)}${didYouMean(answer, answered)}`,
+    );
+  if (kind === "operation" && !(answer in contract.operations))
+    yield inContract(
+      "exchange",
+      `${at}/operation`,
+      `there is no operation ${answer}${didYouMean(answer, Object.keys(contract.operations))}`,
+    );
+  if (kind === "operation" && exchange.by === "client")
+    yield inContract(
+      "exchange",
+      `${at}/operation`,
+      "is an operation, which only a client can call; it can answer only an ask of the server",
+    );
+  if (kind === "message" && !answered.includes(answer)) return;
+  const properties =
+    kind === "message"
+      ? propertiesOf(subject, answer)
+      : answer in contract.operations
+        ? inputNames(subject, contract.operations[answer]!)
+        : undefined;
+  if (!properties) return;
+  const key = reply.key ?? exchange.key;
+  if (exchange.key !== undefined && !properties.includes(key!))
+    yield inContract(
+      "exchange",
+      reply.key ? `${at}/key` : at,
+      `the answer ${answer} has no property ${key}, the key of this exchange${didYouMean(key!, properties)}`,
+    );
+  for (const [name, place] of named(reply))
+    if (!properties.includes(name))
       yield inContract(
         "exchange",
-        `${here}/message`,
-        `"${answer}" is not a message of the ${other}: ${list(answered)}${didYouMean(answer, answered)}`,
+        `${at}/${place}`,
+        `the answer ${answer} has no property ${name}${didYouMean(name, properties)}`,
       );
-    if (kind === "operation" && !(answer in contract.operations))
+  for (const [pointer, place] of pointed(reply)) {
+    const [step = ""] = parsePointer(pointer);
+    if (ask && !ask.includes(step))
       yield inContract(
         "exchange",
-        `${here}/operation`,
-        `there is no operation ${answer}${didYouMean(answer, Object.keys(contract.operations))}`,
+        `${at}/${place}`,
+        `the ask ${exchange.ask} has no property ${step}${didYouMean(step, ask)}`,
       );
-    if (kind === "operation" && exchange.by === "client")
-      yield inContract(
-        "exchange",
-        `${here}/operation`,
-        "is an operation, which only a client can call; it can answer only an ask of the server",
-      );
-    if (kind === "message" && !answered.includes(answer)) continue;
-    const properties =
-      kind === "message"
-        ? propertiesOf(subject, answer)
-        : answer in contract.operations
-          ? inputNames(subject, contract.operations[answer]!)
-          : undefined;
-    if (!properties) continue;
-    const key = reply.key ?? exchange.key;
-    if (exchange.key !== undefined && !properties.includes(key!))
-      yield inContract(
-        "exchange",
-        reply.key ? `${here}/key` : here,
-        `the answer ${answer} has no property ${key}, the key of this exchange${didYouMean(key!, properties)}`,
-      );
-    for (const [name, place] of named(reply))
-      if (!properties.includes(name))
-        yield inContract(
-          "exchange",
-          `${here}/${place}`,
-          `the answer ${answer} has no property ${name}${didYouMean(name, properties)}`,
-        );
-    for (const [pointer, place] of pointed(reply)) {
-      const [step = ""] = parsePointer(pointer);
-      if (ask && !ask.includes(step))
-        yield inContract(
-          "exchange",
-          `${here}/${place}`,
-          `the ask ${exchange.ask} has no property ${step}${didYouMean(step, ask)}`,
-        );
-    }
   }
 }
 

@@ -86,19 +86,23 @@ export function frameCases(kit: Kit, name: string): ServerCase[] {
       ...refuses("binary", "a message in a binary frame", "any-binary", (frames) => frames.frame(BINARY, text)),
       level: "should",
     },
-    {
-      ...about(kit, name, "ping"),
-      title: `${name} answers a ping with a pong of the same text`,
-      kill: "no-pong",
-      script: [success(kit, name)],
-      run: (stage) =>
-        on(kit, stage, name, async (frames) => {
-          frames.frame(PING, "parlance");
-          const frame = await frames.next();
-          meet("pong" in frame && frame.pong === "parlance", "a pong with parlance", shown(frame));
-        }),
-    },
+    pingCase(kit, name),
   ];
+}
+
+function pingCase(kit: Kit, name: string): ServerCase {
+  return {
+    ...about(kit, name, "ping"),
+    title: `${name} answers a ping with a pong of the same text`,
+    kill: "no-pong",
+    script: [success(kit, name)],
+    run: (stage) =>
+      on(kit, stage, name, async (frames) => {
+        frames.frame(PING, "parlance");
+        const frame = await frames.next();
+        meet("pong" in frame && frame.pong === "parlance", "a pong with parlance", shown(frame));
+      }),
+  };
 }
 
 /** Meets a pong, and no close before it. */

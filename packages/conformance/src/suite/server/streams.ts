@@ -8,7 +8,16 @@ import { Messages, openStream } from "./read.js";
 /** Streams: each message, order, ends, failures, what is sent at once, and cancelling. */
 export function streamCases(kit: Kit): ServerCase[] {
   return Object.entries(kit.contract.operations).flatMap(([name, { answer }]) =>
-    answer.stream ? [...messages(kit, name), ...wholes(kit, name), ...ends(kit, name), liveStream(kit, name)] : [],
+    answer.stream
+      ? [
+          ...messages(kit, name),
+          ...heads(kit, name),
+          ...deliveries(kit, name),
+          ...ends(kit, name),
+          ...failures(kit, name),
+          liveStream(kit, name),
+        ]
+      : [],
   );
 }
 
@@ -43,22 +52,11 @@ function messages(kit: Kit, name: string): ServerCase[] {
   );
 }
 
-function wholes(kit: Kit, name: string): ServerCase[] {
+/** The head of the answer, and the names of its events. */
+function heads(kit: Kit, name: string): ServerCase[] {
   const flow = kit.flow(name);
   const at = `${kit.placeOf(name)}/answer/stream`;
   const about = { side: "server", level: "must", at } as const;
-  const ordered: ServerCase = {
-    ...about,
-    id: `server/${name}/order`,
-    title: `${name} sends its messages in the order of its handler`,
-    kill: "swap-messages",
-    script: [sending(kit, name, flow)],
-    async run(stage) {
-      const { opened, messages } = await openStream(kit, stage, name);
-      await messages.meet(flow);
-      opened.abort();
-    },
-  };
   const { status } = kit.contract.operations[name]!.answer;
   const { tag } = kit.contract;
   const named: ServerCase = {
@@ -108,6 +106,26 @@ function wholes(kit: Kit, name: string): ServerCase[] {
         );
       },
     },
+  ];
+}
+
+/** The order of messages, and when each is sent. */
+function deliveries(kit: Kit, name: string): ServerCase[] {
+  const flow = kit.flow(name);
+  const about = { side: "server", level: "must", at: `${kit.placeOf(name)}/answer/stream` } as const;
+  const ordered: ServerCase = {
+    ...about,
+    id: `server/${name}/order`,
+    title: `${name} sends its messages in the order of its handler`,
+    kill: "swap-messages",
+    script: [sending(kit, name, flow)],
+    async run(stage) {
+      const { opened, messages } = await openStream(kit, stage, name);
+      await messages.meet(flow);
+      opened.abort();
+    },
+  };
+  return [
     ...(flow.length > 1 && !equal(flow[0], flow[1]) ? [ordered] : []),
     {
       ...about,
@@ -145,7 +163,7 @@ function wholes(kit: Kit, name: string): ServerCase[] {
 }
 
 function ends(kit: Kit, name: string): ServerCase[] {
-  const { end = [], mayEnd = [], sentinel, fault, closedBy } = kit.contract.operations[name]!.answer.stream!;
+  const { end = [], mayEnd = [], sentinel } = kit.contract.operations[name]!.answer.stream!;
   const at = `${kit.placeOf(name)}/answer/stream`;
   const cases = [...end, ...mayEnd].flatMap((type): ServerCase[] => {
     const last = kit.example(name, "server", type);
@@ -211,6 +229,14 @@ function ends(kit: Kit, name: string): ServerCase[] {
         meet(last === sentinel, sentinel, last ?? "no event");
       },
     });
+  return cases;
+}
+
+/** What a handler's return and its failure do to a stream. */
+function failures(kit: Kit, name: string): ServerCase[] {
+  const { end = [], mayEnd = [], fault, closedBy } = kit.contract.operations[name]!.answer.stream!;
+  const at = `${kit.placeOf(name)}/answer/stream`;
+  const cases: ServerCase[] = [];
   const flow = kit.flow(name);
   // A stream that another call closes goes on when its handler returns. Only a failure ends it then.
   const last = closedBy === undefined ? undefined : fault;
