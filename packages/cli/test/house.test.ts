@@ -1,28 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
-import { join, relative, sep } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, sep } from "node:path";
 import { build, type PluginBuild } from "esbuild";
 import ts from "typescript";
 import { describe, expect, test } from "vitest";
-
-const root = fileURLToPath(new URL("../../../", import.meta.url));
-
-/** What each package may import of ours: the diagram, downwards. */
-const below: Readonly<Record<string, readonly string[]>> = {
-  language: ["wire"],
-  wire: [],
-  client: ["wire"],
-  server: ["wire"],
-  "store-redis": ["server"],
-  react: ["wire"],
-  protocols: ["edits", "wire"],
-  edits: [],
-  codegen: ["language", "wire"],
-  conformance: ["wire", "server"],
-  inspect: ["client", "wire", "conformance", "edits"],
-  cli: ["client", "wire", "language", "codegen", "conformance", "edits", "inspect"],
-};
+import { below, filesIn, root, sources } from "./house.js";
 
 /** Entry points that run anywhere: in a browser, a worker, Node. */
 const anywhere = [
@@ -59,18 +41,6 @@ const anywhere = [
   ...filesIn("packages/protocols/helpers").map((file) => file.replace("packages/", "")),
 ];
 
-function filesIn(folder: string): string[] {
-  const path = join(root, folder);
-  if (!existsSync(path)) return [];
-  return readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.m?tsx?$/.test(entry.name))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/"))
-    .filter((file) => !file.includes("node_modules/"))
-    .sort();
-}
-
-const sources = (name: string) => [...filesIn(`packages/${name}/src`), ...filesIn(`packages/${name}/helpers`)];
-
 function importsOf(file: string): string[] {
   return ts.preProcessFile(readFileSync(join(root, file), "utf8"), true).importedFiles.map(({ fileName }) => fileName);
 }
@@ -103,6 +73,12 @@ describe.each(Object.keys(below))("%s", (name) => {
         .map((target) => `${file} imports ${target}`),
     );
     expect(strays).toEqual([]);
+  });
+
+  test("has a tsconfig.json that includes all its code, so that `tsc -p` checks it", () => {
+    const { include } = JSON.parse(readFileSync(join(root, `packages/${name}/tsconfig.json`), "utf8"));
+    const folders = ["src", "helpers", "test", "bench", "packaging"];
+    expect(include).toEqual(folders.filter((folder) => existsSync(join(root, `packages/${name}/${folder}`))));
   });
 
   test("has a README whose programs are tested", () => {
@@ -175,19 +151,6 @@ function keepEffects({ onResolve, resolve }: PluginBuild): void {
   );
 }
 
-test("no source file is above 500 lines", () => {
-  const generated = /^packages\/protocols\/src\//;
-  const folders = ["src", "helpers", "test", "bench", "packaging"];
-  const files = Object.keys(below).flatMap((name) =>
-    folders.flatMap((folder) => filesIn(`packages/${name}/${folder}`)),
-  );
-  const long = [...files, ...filesIn("examples")]
-    .filter((file) => !generated.test(file))
-    .map((file) => [file, readFileSync(join(root, file), "utf8").split("\n").length - 1] as const)
-    .filter(([, lines]) => lines > 500);
-  expect(long).toEqual([]);
-});
-
 test("no test file replaces a module, because the files of a worker share those that are loaded", () => {
   const files = Object.keys(below).flatMap((name) => filesIn(`packages/${name}/test`));
   const replacing = files.filter(
@@ -233,71 +196,6 @@ test("a circle is found where there is one", () => {
     ["d", []],
   ]);
   expect(circles(targets)).toEqual(["a -> b -> c -> a"]);
-});
-
-/** Each function of a package: its file and name, its lines with the functions inside it, and its own branches. */
-function functionsOf(name: string): { readonly name: string; readonly lines: number; readonly branches: number }[] {
-  return sources(name).flatMap((file) => {
-    const source = ts.createSourceFile(file, readFileSync(join(root, file), "utf8"), ts.ScriptTarget.Latest, true);
-    const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line + 1;
-    const found: ReturnType<typeof functionsOf> = [];
-    const visit = (node: ts.Node): void => {
-      if (ts.isFunctionLike(node)) {
-        const [first, last] = [lineOf(node.getStart(source)), lineOf(node.end)];
-        const own = node.name?.getText(source) ?? `line ${first}`;
-        found.push({ name: `${file} ${own}`, lines: last - first + 1, branches: countBranches(node) });
-      }
-      ts.forEachChild(node, visit);
-    };
-    visit(source);
-    return found;
-  });
-}
-
-const SHORT_CIRCUITS = [
-  ts.SyntaxKind.AmpersandAmpersandToken,
-  ts.SyntaxKind.BarBarToken,
-  ts.SyntaxKind.QuestionQuestionToken,
-];
-
-/** Conditions, loops, cases, catches and operators that may leave out their right side, without functions inside. */
-function countBranches(inside: ts.Node): number {
-  let count = 0;
-  const visit = (node: ts.Node): void => {
-    if (ts.isFunctionLike(node)) return;
-    if (
-      ts.isIfStatement(node) ||
-      ts.isConditionalExpression(node) ||
-      ts.isIterationStatement(node, false) ||
-      ts.isCaseClause(node) ||
-      ts.isCatchClause(node) ||
-      (ts.isBinaryExpression(node) && SHORT_CIRCUITS.includes(node.operatorToken.kind))
-    )
-      count++;
-    ts.forEachChild(node, visit);
-  };
-  ts.forEachChild(inside, visit);
-  return count;
-}
-
-test.each(["server", "client"])("no function of %s is above 80 lines, with the functions inside it", (name) => {
-  expect(functionsOf(name).filter(({ lines }) => lines > 80)).toEqual([]);
-});
-
-/** The folders of edits whose functions have been split. */
-const SPLIT = /^packages\/edits\/src\/(?:algebra|diff|editor|node)\//;
-
-test("no function in these folders of edits is above 80 lines or has more than 15 branches", () => {
-  const split = functionsOf("edits").filter(({ name }) => SPLIT.test(name));
-  expect(split.length).toBeGreaterThan(100);
-  expect(split.filter(({ lines, branches }) => lines > 80 || branches > 15)).toEqual([]);
-});
-
-test("branches are counted", () => {
-  const count = (code: string) => countBranches(ts.createSourceFile("x.ts", code, ts.ScriptTarget.Latest, true));
-  expect(count("if (a && b) c(); else if (d ?? e) f();")).toBe(4);
-  expect(count("for (;;) while (a ? b : c) try { d(); } catch { switch (e) { case 1: default: } }")).toBe(5);
-  expect(count("a(() => b || c)")).toBe(0);
 });
 
 test("no file or folder is a drawer", () => {
