@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatPatch, type Patch, parseEdits, type ReadError, type Repair } from "@parlance/edits";
 import { applyPlan, type Plan, type PlanConflict, planEdits } from "@parlance/edits/node";
+import { replaceHidden } from "@parlance/wire/internal/escape";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 
 export const help = `parlance apply [--check] [--root DIR] [--path FILE] [--whole-files] [--json] FILE...|-
@@ -122,10 +123,10 @@ const COLORS: readonly (readonly [start: string, code: number])[] = [
   ["-", 31],
 ];
 
-/** A diff for a terminal. Patches are untrusted, so control characters are shown as symbols. */
+/** A diff for a terminal. Patches are untrusted, so hidden characters are shown as symbols. */
 function showOnTerminal(diff: string, color: boolean): string {
   const lines = diff.split("\n").map((line) => {
-    const shown = line.replace(/(?!\t)\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, symbol);
+    const shown = replaceHidden(line, symbol);
     const code = COLORS.find(([start]) => line.startsWith(start))?.[1];
     return color && code !== undefined ? `\x1b[${code}m${shown}\x1b[0m` : shown;
   });
@@ -134,5 +135,6 @@ function showOnTerminal(diff: string, color: boolean): string {
 
 function symbol(control: string): string {
   const code = control.charCodeAt(0);
+  if (control === "\t") return control;
   return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
 }

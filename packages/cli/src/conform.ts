@@ -26,7 +26,6 @@ import {
   serverCommand,
   suiteOf,
   totalsOf,
-  visible,
 } from "@parlance/conformance/suite";
 import { contractValue } from "@parlance/language/value";
 import packageJson from "../package.json" with { type: "json" };
@@ -146,17 +145,17 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (values.json) io.out(FORMATS.json(report));
   const parts = Object.entries(report.totals).filter(([, count]) => count > 0);
   const words = parts.map(([name, count]) => `${count} ${name}`).join(", ") || "no cases";
-  io.err(`${visible(document.contract.name)}, ${side}: ${words} in ${(report.ms / 1000).toFixed(1)} s\n`);
+  io.err(`${document.contract.name}, ${side}: ${words} in ${(report.ms / 1000).toFixed(1)} s\n`);
   if (values.server !== undefined) io.err(refusedIn(results, token));
   if (defect !== undefined) throw defect;
   if (early !== undefined)
-    throw new UsageError(`the run ended after ${results.length} of ${cases.length} cases: ${visible(early)}`);
+    throw new UsageError(`the run ended after ${results.length} of ${cases.length} cases: ${early}`);
   if (report.totals.skipped === cases.length)
     throw new UsageError(`no case was tried: ${cases.length} skipped, so the ${side} has passed nothing`);
   if (!mayUpdate) return isFine(report) ? exit.fine : exit.findings;
   const possible = [...runnable, ...(side === "server" ? suite.client : suite.server)].map(({ id }) => id);
   for (const pattern of await update(values["known-failing"]!, known, possible, results, io))
-    io.err(`${visible(pattern)} stays on the list: some of its cases did not run\n`);
+    io.err(`${pattern} stays on the list: some of its cases did not run\n`);
   return exit.fine;
 }
 
@@ -177,15 +176,13 @@ function chosen<C extends Case>(cases: readonly C[], { only = ["**"] }: Values, 
 
 function filtersOf({ only = [], server }: Values, level: Level): string {
   const given = [...only.map((one) => `--only ${one}`), `--level ${level}`];
-  return visible(`${given.join(" ")}${server === undefined ? "" : " --server"}`);
+  return `${given.join(" ")}${server === undefined ? "" : " --server"}`;
 }
 
 function list(cases: readonly Case[], { json }: Values, io: Io): number {
   for (const { id, level, at, kill, title } of cases)
     io.out(
-      visible(
-        json ? `${JSON.stringify({ id, level, at, kill, title })}\n` : `${level.padEnd(6)} ${id} (${at}; ${kill})\n`,
-      ),
+      json ? `${JSON.stringify({ id, level, at, kill, title })}\n` : `${level.padEnd(6)} ${id} (${at}; ${kill})\n`,
     );
   return exit.fine;
 }
@@ -242,7 +239,7 @@ function meetPeer(values: Values): void {
   const given = [values.server, values["server-cmd"], values.client].filter((one) => one !== undefined);
   if (given.length !== 1) throw new UsageError("name one of --server URL, --server-cmd CMD and --client CMD");
   if (values.server !== undefined && (!URL.canParse(values.server) || !/^https?:/.test(values.server)))
-    throw new UsageError(`${visible(values.server)} is not an http or https URL`);
+    throw new UsageError(`${values.server} is not an http or https URL`);
 }
 
 async function peerOf(
@@ -257,7 +254,7 @@ async function peerOf(
   try {
     return { server: await serverCommand(values["server-cmd"]!, start) };
   } catch (error) {
-    if (error instanceof Broken) throw new UsageError(visible(mask.text(error.message)));
+    if (error instanceof Broken) throw new UsageError(mask.text(error.message));
     throw error;
   }
 }

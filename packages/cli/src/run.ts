@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
+import { visibleLines } from "@parlance/wire/internal/escape";
 import packageJson from "../package.json" with { type: "json" };
 import { type Commands, exit, expected, type Io, type Options, sentenceOf, UsageError } from "./io.js";
-import { shownBy } from "./visible.js";
 
 const commands: Commands = {
   init: { summary: "write a first contract to edit", load: () => import("./init.js") },
@@ -73,6 +73,18 @@ export async function run(argv: readonly string[], given: Io): Promise<number> {
     io.err(`parlance ${name}: ${sentenceOf(error, io.cwd)}\n`);
     return exit.usage;
   }
+}
+
+/**
+ * The same input and output, with every output made visible: text of a peer or a file cannot control the terminal. A command that prints for
+ * another program has its standard output as it is.
+ */
+function shownBy(io: Io, exact: boolean): Io {
+  return {
+    ...io,
+    out: exact ? io.out : (text) => io.out(visibleLines(text)),
+    err: (text) => io.err(visibleLines(text)),
+  };
 }
 
 /** Refuses an option that is given twice and has one value: the first would be ignored. */

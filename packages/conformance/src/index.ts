@@ -32,4 +32,3 @@ export { tapeOf } from "./replay/transcript.js";
 export { type Recordable, type Recording, record } from "./tap.js";
 export { urlAt } from "./target.js";
 export { type Finding, type Note, type OpenAsk, type Totals, Verifier } from "./verify.js";
-export { visible } from "./visible.js";

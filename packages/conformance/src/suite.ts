@@ -10,7 +10,6 @@ export { type RunOptions, runCases } from "./suite/node/run.js";
 export type { ClientLine, ClientPeer, ServerLine, ServerPeer } from "./suite/peer.js";
 export { FORMATS, type Format } from "./suite/report/formats.js";
 export { formatResult } from "./suite/report/text.js";
-export { visible } from "./suite/report/visible.js";
 export { isFine, type Outcome, type Report, type Result, totalsOf } from "./suite/result.js";
 export type {
   Act,

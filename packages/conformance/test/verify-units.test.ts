@@ -6,7 +6,6 @@ import type { Open } from "../src/verify/finding.js";
 import { checkRefusal, checkRefusedStatus } from "../src/verify/headers.js";
 import { checkOrder, isSentinel, missingEnd } from "../src/verify/order.js";
 import { isRedactedParameter, withoutRedacted } from "../src/verify/redacted.js";
-import { visible, visibleLines } from "../src/visible.js";
 
 // What a verifier asks of single values, function by function.
 
@@ -205,9 +204,4 @@ test.each<[string, boolean]>([
 
 test("a target that is no path is shown up to a hundred characters", () => {
   expect(notPath("x".repeat(101))).toBe(`the target "${"x".repeat(100)}" is not a path that begins with one /`);
-});
-
-test("what nobody sees is written as an escape", () => {
-  expect(visible("a\u001b[2J\n\t\u202e\u200b\u00e4")).toBe("a\\u001b[2J\\u000a\\u0009\\u202e\\u200bä");
-  expect(visibleLines("a\u001b\n\tb\u0007")).toBe("a\\u001b\n\tb\\u0007");
 });

@@ -1,4 +1,5 @@
 import { brief, MAX_NAME, Violation } from "./errors.js";
+import { escapeJson } from "./internal/escape.js";
 import {
   type AnyContract,
   assertChecked,
@@ -40,7 +41,7 @@ export function messageEncoder(contract: AnyContract, options: CodecOptions): Co
  */
 function oneLine(json: string): string {
   if (!json.includes("\u0085") && !json.includes("\u2028") && !json.includes("\u2029")) return json;
-  return json.replace(/[\u0085\u2028\u2029]/g, (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return json.replace(/[\u0085\u2028\u2029]/g, escapeJson);
 }
 
 export {

@@ -1,6 +1,6 @@
+import { visible, visibleLines } from "@parlance/wire/internal/escape";
 import type { Ending } from "../read.js";
 import { type Content, type Entry, type Header, leftOutAs } from "../recording.js";
-import { visible, visibleLines } from "../visible.js";
 import type { Exchanged } from "./connections.js";
 
 /** Characters of one message that are shown. */

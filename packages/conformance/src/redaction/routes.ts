@@ -1,4 +1,5 @@
 import type { Contract } from "@parlance/wire";
+import { escapeRegExp } from "@parlance/wire/internal/escape";
 
 /** The paths of a contract with a secret parameter in them, as expressions whose groups are the secrets. */
 export function secretPaths({ secrets = [], operations = {}, channels = {} }: Partial<Contract>): readonly RegExp[] {
@@ -7,7 +8,7 @@ export function secretPaths({ secrets = [], operations = {}, channels = {} }: Pa
     const parts = path.split(/\{([^{}]+)\}/);
     if (!parts.some((part, at) => at % 2 === 1 && secrets.includes(part))) return [];
     const written = parts.map((part, at) =>
-      at % 2 === 0 ? part.replace(/[$()*+.?[\\\]^{|}]/g, "\\$&") : secrets.includes(part) ? "([^/]+)" : "[^/]+",
+      at % 2 === 0 ? escapeRegExp(part) : secrets.includes(part) ? "([^/]+)" : "[^/]+",
     );
     // A proxy may stand under a path of its own.
     return [new RegExp(`${written.join("")}/?$`, "d")];

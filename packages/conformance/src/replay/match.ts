@@ -1,4 +1,5 @@
 import { isObject } from "@parlance/wire";
+import { escapeRegExp } from "@parlance/wire/internal/escape";
 import { partsOf } from "../target.js";
 
 /** One difference between the live and the recorded value. */
@@ -195,8 +196,6 @@ function parsed(text: string | undefined): unknown {
 const isPlaceholder = (text: string) => /^__redacted_\d+__$/.test(text);
 
 const wildcard = (text: string) => new RegExp(`^${text.split(PLACEHOLDER).map(escapeRegExp).join("[^]*?")}$`);
-
-const escapeRegExp = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 /** Differences for people, a line each. */
 export function formatDifferences(differences: readonly Difference[], most = 10): string[] {

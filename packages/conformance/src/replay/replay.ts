@@ -1,9 +1,9 @@
 import type { Contract } from "@parlance/wire";
+import { visible } from "@parlance/wire/internal/escape";
 import { Scope, within } from "@parlance/wire/scope";
 import type { HeaderList } from "../recording.js";
 import { PLACEHOLDER } from "../redaction/placeholders.js";
 import { Redactor } from "../redaction/redactor.js";
-import { visible } from "../visible.js";
 import { type Difference, formatDifferences, Matcher, type MatchOptions } from "./match.js";
 import type { Tape } from "./tape.js";
 

@@ -1,3 +1,4 @@
+import { escapeRegExp } from "@parlance/wire/internal/escape";
 import type { Case, Level } from "./case.js";
 
 /** A list of cases by pattern: `*` stands for any characters within a step of an id, `**` for any steps. */
@@ -20,7 +21,7 @@ export function parseList(text: string): Listed[] {
 export function matcher(pattern: string): (id: string) => boolean {
   const source = pattern
     .split(/(\*\*|\*)/)
-    .map((part) => (part === "**" ? ".*" : part === "*" ? "[^/]*" : part.replace(/[.+?^${}()|[\]\\]/g, "\\$&")))
+    .map((part) => (part === "**" ? ".*" : part === "*" ? "[^/]*" : escapeRegExp(part)))
     .join("");
   const whole = new RegExp(`^${source}$`);
   return (id) => whole.test(id);

@@ -1,3 +1,4 @@
+import { escapeRegExp } from "@parlance/wire/internal/escape";
 import { Budget, RUN_WITHIN } from "./budget.js";
 
 /** Bytes as they passed during one case, with their times. */
@@ -29,7 +30,7 @@ export class Trace {
   constructor(now: () => number, header?: string, budget = new Budget(RUN_WITHIN)) {
     this.budget = budget;
     this.#now = now;
-    const names = header === undefined ? SECRETS : [...SECRETS, header.replace(/[$*+.^|]/g, "\\$&")];
+    const names = header === undefined ? SECRETS : [...SECRETS, escapeRegExp(header)];
     this.#token = new RegExp(`(^(?:${names.join("|")}):[ \\t]*)[^\\r\\n]+`, "gim");
   }
 

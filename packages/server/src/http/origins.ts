@@ -1,4 +1,5 @@
 import { misuse } from "@parlance/wire";
+import { escapeRegExp } from "@parlance/wire/internal/escape";
 /** Origins of pages: texts in which `*` stands for characters other than a slash, expressions for whole origins, or a function. */
 export type Origins = readonly (string | RegExp)[] | ((origin: string) => boolean);
 
@@ -24,8 +25,7 @@ export function matcherOf(
       throw misuse(
         `"${origin}" is not an origin: write it like "https://example.com", "https://*.example.com" or "vscode-webview://*", or give a function`,
       );
-    else if (origin.includes("*"))
-      patterns.push(whole(origin.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", "[^/]+"), "i"));
+    else if (origin.includes("*")) patterns.push(whole(origin.split("*").map(escapeRegExp).join("[^/]+"), "i"));
     else exact.add(origin);
   }
   return (origin) => exact.has(origin) || patterns.some((pattern) => pattern.test(origin));

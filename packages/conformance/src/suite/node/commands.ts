@@ -1,7 +1,7 @@
 import { isObject } from "@parlance/wire";
+import { visible } from "@parlance/wire/internal/escape";
 import { Unmet } from "../case.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
-import { visible } from "../report/visible.js";
 import type { Called, Told } from "../script.js";
 import { type Answer, Broken, Program } from "./program.js";
 

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { visible, visibleLines } from "@parlance/wire/internal/escape";
 import { branded } from "../../branded.js";
-import { visibleLines } from "../../visible.js";
 import { Unmet } from "../case.js";
-import { visible } from "../report/visible.js";
 import { Lines } from "./lines.js";
 
 /** Lines of stderr that a failure repeats. */

@@ -1,6 +1,6 @@
+import { visibleLines } from "@parlance/wire/internal/escape";
 import type { Report, Result } from "../result.js";
 import { formatTrace } from "./text.js";
-import { visible } from "./visible.js";
 
 /** One page without scripts: totals, and each case with what was expected and what came. */
 export function html({ contract, kit, totals, results, peers, ms, seed }: Report): string {
@@ -60,5 +60,5 @@ function entry(result: Result): string {
 }
 
 function escaped(text: string): string {
-  return visible(text).replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
+  return visibleLines(text).replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
 }

@@ -1,5 +1,5 @@
+import { visibleLines } from "@parlance/wire/internal/escape";
 import type { Report, Result } from "../result.js";
-import { visible } from "./visible.js";
 
 /** The form that CI systems read: a suite for each side, a test case for each case. */
 export function junit({ contract, kit, seed, results, ms }: Report): string {
@@ -54,7 +54,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** XML 1.0 has no control characters, however they are written, and no lone surrogates. */
 function escaped(text: string): string {
-  return visible(text)
+  return visibleLines(text)
     .replace(/[&<>"\n]/g, (one) => ENTITIES[one]!)
     .replace(
       /[^\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu,

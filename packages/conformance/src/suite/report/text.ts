@@ -1,5 +1,5 @@
+import { visibleLines } from "@parlance/wire/internal/escape";
 import type { Result } from "../result.js";
-import { visible } from "./visible.js";
 
 /** A result for people, on a terminal. */
 export function formatResult(result: Result): string {
@@ -10,7 +10,7 @@ export function formatResult(result: Result): string {
   if (outcome === "failed") for (const line of trace) lines.push(`  ${formatTrace(line)}`);
   if (outcome === "failed" && rerun !== undefined) lines.push(`  again: ${rerun}`);
   // A line end within what came is indented, so that it does not begin a result.
-  return `${lines.map((line) => visible(line).replaceAll("\n", "\n           ")).join("\n")}\n`;
+  return `${lines.map((line) => visibleLines(line).replaceAll("\n", "\n           ")).join("\n")}\n`;
 }
 
 export function formatTrace({ t, c, from, bytes }: NonNullable<Result["trace"]>[number]): string {
