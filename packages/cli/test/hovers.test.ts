@@ -26,9 +26,9 @@ import { foldGateway } from "@parlance/protocols/fold-gateway"; import { useAsks
 ${agent} export function Component() {`;
 
 const calls: readonly Hovered[] = [
-  { name: "send", file: "contract/src/calls.ts", before: handlers, after: "}, { partial: true });" },
-  { name: "ask", file: "contract/src/calls.ts", before: handlers, after: "}, { partial: true });" },
-  { name: "onConnection", file: "contract/src/calls.ts", before: agent, after: "export { turn };" },
+  { name: "send", file: "wire/src/contract/calls.ts", before: handlers, after: "}, { partial: true });" },
+  { name: "ask", file: "wire/src/contract/calls.ts", before: handlers, after: "}, { partial: true });" },
+  { name: "onConnection", file: "wire/src/contract/calls.ts", before: agent, after: "export { turn };" },
   { name: "onConnection", file: "client/src/options.ts", before: `${client} ${status}` },
   {
     name: "done",

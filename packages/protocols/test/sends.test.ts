@@ -29,7 +29,7 @@ interface Wrong<V> {
 /** Values that break this schema, the first for each keyword at each place. */
 function wrong(document: ContractDocument, title: string): Wrong<Json>[] {
   const found = new Map<string, Wrong<Json>>();
-  for (const value of sample(document, document.schemas[title]!, { seed, count: 2 }))
+  for (const value of sample(document, document.schemas[title]!, { seed, count: 1 }))
     for (const { value: changed, keyword, at } of candidates(document, title, value))
       if (keyword !== "format" && !found.has(at) && !isValid(document, title, changed))
         found.set(at, { value: changed, keyword });
@@ -150,8 +150,10 @@ describe.each(streamed)("A stream of $protocol: $operation", ({ subject, operati
   });
 
   it.each(names)("fails with what breaks the schema of %s where it is yielded", async (name) => {
-    const keywords = new Map(wrongMessages(subject, name).map((one) => [one.keyword, one.value]));
-    for (const [keyword, value] of keywords) {
+    const found = wrongMessages(subject, name);
+    for (const keyword of ["enum", "required", "type"]) {
+      const value = found.find((one) => one.keyword === keyword)?.value;
+      if (value === undefined) continue;
       const { call, errors } = started(subject, {
         async *[operation]() {
           yield value;
