@@ -2,7 +2,7 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { docs } from "@parlance/codegen";
+import { docs } from "@parlance/language/generate";
 import { load } from "@parlance/language/load";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

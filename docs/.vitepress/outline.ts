@@ -26,7 +26,6 @@ const packages = [
   "conformance",
   "inspect",
   "language",
-  "codegen",
   "wire",
 ];
 

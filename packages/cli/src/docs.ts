@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { docs } from "@parlance/codegen";
+import { docs } from "@parlance/language/generate";
 import { type Io, type Options, UsageError } from "./io.js";
 import { produce } from "./produce.js";
 import { repeat } from "./watch.js";

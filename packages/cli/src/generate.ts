@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { generate } from "@parlance/codegen";
+import { generate } from "@parlance/language/generate";
 import { type Io, type Options, UsageError } from "./io.js";
 import { produce } from "./produce.js";
 import { repeat } from "./watch.js";

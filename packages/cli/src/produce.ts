@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { GenerateError } from "@parlance/codegen";
+import { GenerateError } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
 import type { ContractDocument } from "@parlance/wire";
 import { contractsAt, type Place } from "./folders.js";

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { GenerateError } from "@parlance/codegen";
+import { GenerateError } from "@parlance/language/generate";
 import type { ContractDocument } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { produce } from "../src/produce.js";

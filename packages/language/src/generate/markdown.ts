@@ -1,5 +1,5 @@
-import { locate, members, tagProperties } from "@parlance/language/schema";
 import type { ChannelContract, ContractDocument, Operation, Schema, SchemaObject } from "@parlance/wire";
+import { locate, members, tagProperties } from "../schema.js";
 import { endsOf, type SourceCall, sourceOf } from "./source.js";
 
 /** The reference of a contract for people: every operation, channel, message, exchange, reading and error code. */

@@ -1,9 +1,9 @@
-import { docs } from "@parlance/codegen";
+import { docs } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
 import { mapSchema } from "@parlance/language/schema";
 import type { ContractDocument, SchemaObject } from "@parlance/wire";
 import { expect, test } from "vitest";
-import { type Edit, pets } from "../../language/test/pets.js";
+import { type Edit, pets } from "../pets.js";
 import { named } from "./contracts.js";
 import { everything } from "./everything.js";
 

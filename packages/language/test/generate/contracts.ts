@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { load } from "@parlance/language/load";
 import type { ContractDocument } from "@parlance/wire";
 
-const schemas = fileURLToPath(new URL("../../../schemas/", import.meta.url));
+const schemas = fileURLToPath(new URL("../../../../schemas/", import.meta.url));
 
 /** Every contract of this repository, by name. */
 export const documents: readonly ContractDocument[] = await Promise.all(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { seldom } from "../src/seldom.js";
+import { seldom } from "../../src/generate/seldom.js";
 
 test("what no expression checks is compiled once for equal keywords, and nothing where there is none", () => {
   const { compile, print } = seldom([], new Map());

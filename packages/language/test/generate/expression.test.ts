@@ -1,9 +1,9 @@
 import type { Json, Schema } from "@parlance/wire";
 import { expect, test } from "vitest";
-import { type Context, expression, print } from "../src/expression.js";
-import { union, width } from "../src/literal.js";
-import { deep, inside, lacks } from "../src/reading.js";
-import { rules } from "../src/rules.js";
+import { type Context, expression, print } from "../../src/generate/expression.js";
+import { union, width } from "../../src/generate/literal.js";
+import { deep, inside, lacks } from "../../src/generate/reading.js";
+import { rules } from "../../src/generate/rules.js";
 
 // The types and the rules of single schemas. Those of whole contracts are in `kept.test.ts`.
 

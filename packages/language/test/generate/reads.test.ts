@@ -1,9 +1,9 @@
 import type { Contract, Json, Reader, Reading } from "@parlance/wire";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readPlainly } from "../../language/src/reads.js";
-import * as reading from "../src/reading.js";
-import { reads } from "../src/reads.js";
+import * as reading from "../../src/generate/reading.js";
+import { reads } from "../../src/generate/reads.js";
+import { readPlainly } from "../../src/reads.js";
 
 /** The reader that is generated for these rules. */
 function readerOf(...rules: readonly Partial<Reading>[]): Reader {

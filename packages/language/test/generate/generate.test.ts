@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { generate } from "@parlance/codegen";
+import { generate } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
 import type { CheckError, Checks, ContractDocument, Json, Schema, SchemaObject } from "@parlance/wire";
 import { Ajv2020, type AnySchema } from "ajv/dist/2020.js";
@@ -18,7 +18,7 @@ describe.each(named)("the TypeScript of %s", (name, document) => {
       `${name}.examples.ts`,
     ]);
     for (const [file, text] of Object.entries(once)) {
-      const committed = await readFile(new URL(`../../protocols/src/${file}`, import.meta.url), "utf8");
+      const committed = await readFile(new URL(`../../../protocols/src/${file}`, import.meta.url), "utf8");
       expect(text === committed, `${file} is stale: run parlance generate --out packages/protocols/src`).toBe(true);
     }
     expect(await generate(structuredClone(document))).toEqual(once);

@@ -1,9 +1,9 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { declaredFormats, locate, uncheckedFormats } from "@parlance/language/schema";
 import type { ContractDocument, SchemaObject, Side } from "@parlance/wire";
 import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
+import { declaredFormats, locate, uncheckedFormats } from "../schema.js";
 import { expressions } from "./checks.js";
 import { GenerateError } from "./names.js";
 import { reads } from "./reads.js";

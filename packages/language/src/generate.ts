@@ -1,11 +1,14 @@
-import { commonFaults } from "@parlance/language/schema";
 import type { ContractDocument } from "@parlance/wire";
-import { examples } from "./examples.js";
-import { interfaces } from "./interfaces.js";
-import { refuseClashes } from "./names.js";
-import { inputs } from "./schema.js";
-import { types } from "./types.js";
-import { validators } from "./validators.js";
+import { examples } from "./generate/examples.js";
+import { interfaces } from "./generate/interfaces.js";
+import { refuseClashes } from "./generate/names.js";
+import { inputs } from "./generate/schema.js";
+import { types } from "./generate/types.js";
+import { validators } from "./generate/validators.js";
+import { commonFaults } from "./schema.js";
+
+export { docs } from "./generate/docs.js";
+export { GenerateError } from "./generate/names.js";
 
 /**
  * The TypeScript of a contract, by file name: `<name>.ts` with its types and its value, `<name>.validators.ts` with the checks

@@ -5,9 +5,9 @@ import { Ajv2020, type AnySchema, type ErrorObject } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sample } from "../../language/test/sample.js";
-import { compile } from "../../protocols/test/compile.js";
-import { wireForms } from "../src/validators.js";
+import { compile } from "../../../protocols/test/compile.js";
+import { wireForms } from "../../src/generate/validators.js";
+import { sample } from "../sample.js";
 import { named } from "./contracts.js";
 
 const seed = 2026;
@@ -39,7 +39,7 @@ describe.each(named)("the checks of %s", async (name, document) => {
   for (const schema of Object.values(document.schemas)) ajv.addSchema(schema as AnySchema);
   const cases: [Side, string, SchemaObject, Check][] = [];
   for (const side of ["server", "client"] as const) {
-    const path = fileURLToPath(new URL(`../../protocols/src/${name}.${modules[side]}.ts`, import.meta.url));
+    const path = fileURLToPath(new URL(`../../../protocols/src/${name}.${modules[side]}.ts`, import.meta.url));
     const { checks } = (await import(path)) as { checks: Checks };
     const forms = wireForms(document, side);
     test(`the ${side}'s are those of everything that it writes`, () => {
@@ -115,7 +115,7 @@ test("what a schema allows in memory, its type allows, and with its tag the wire
 
 async function checksOf(name: string): Promise<Checks> {
   const paths = Object.values(modules).map(
-    (module) => new URL(`../../protocols/src/${name}.${module}.ts`, import.meta.url),
+    (module) => new URL(`../../../protocols/src/${name}.${module}.ts`, import.meta.url),
   );
   const [written, accepted] = await Promise.all(
     paths.map(async (path) => (await import(fileURLToPath(path))) as { checks: Checks }),

@@ -1,4 +1,4 @@
-import type { Edit } from "../../language/test/pets.js";
+import type { Edit } from "../pets.js";
 
 /** The small contract with what a document can have beside it: each fact at least once. */
 export const everything: Edit = {

@@ -1,9 +1,9 @@
 import SwaggerParser from "@apidevtools/swagger-parser";
 import { Parser } from "@asyncapi/parser";
-import { docs } from "@parlance/codegen";
+import { docs } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
 import { describe, expect, test } from "vitest";
-import { type Edit, pets } from "../../language/test/pets.js";
+import { type Edit, pets } from "../pets.js";
 import { named } from "./contracts.js";
 import { everything } from "./everything.js";
 

@@ -1,7 +1,7 @@
-import { docs, generate } from "@parlance/codegen";
+import { docs, generate } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
 import { expect, test } from "vitest";
-import { pets } from "../../language/test/pets.js";
+import { pets } from "../pets.js";
 import { everything } from "./everything.js";
 
 // What is made of a contract with everything. JSON and TypeScript have another ending, so that they are no files of the project to any tool.

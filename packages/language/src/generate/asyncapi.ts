@@ -1,6 +1,6 @@
-import { pascal } from "@parlance/language/schema";
 import type { ChannelContract, ContractDocument, Operation, Side } from "@parlance/wire";
 import { formatPointer } from "@parlance/wire/internal/pointer";
+import { pascal } from "../schema.js";
 import { credentialsOf, hostOf, type SourceCall, schemasAt, sourceOf } from "./source.js";
 
 const at = (...steps: string[]) => ({ $ref: `#${formatPointer(steps)}` });

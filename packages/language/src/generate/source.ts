@@ -1,5 +1,5 @@
-import { mapSchema } from "@parlance/language/schema";
 import type { ContractDocument, Json, Method, Parameter, SchemaObject, Stream } from "@parlance/wire";
+import { mapSchema } from "../schema.js";
 
 /** `contract.json` as its meta-schema has it: the prose and the constraints that the runtime's contract leaves out. */
 export interface Source {

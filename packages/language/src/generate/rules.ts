@@ -1,6 +1,6 @@
-import { mapSchema } from "@parlance/language/schema";
 import type { Schema, SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { mapSchema } from "../schema.js";
 
 /** Keywords that a check does not need: prose, and the type of a value for the compiler. */
 const annotations = new Set(

@@ -1,5 +1,5 @@
-import { serverExamples } from "@parlance/language/schema";
 import type { ContractDocument, Json } from "@parlance/wire";
+import { serverExamples } from "../schema.js";
 import { literal } from "./literal.js";
 import { wireForms } from "./validators.js";
 

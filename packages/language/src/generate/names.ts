@@ -1,5 +1,5 @@
-import { generatedNames, subschemas } from "@parlance/language/schema";
 import type { ContractDocument } from "@parlance/wire";
+import { generatedNames, subschemas } from "../schema.js";
 
 const BRAND = Symbol.for("@parlance/GenerateError");
 

@@ -1,6 +1,6 @@
-import { locate, typeName } from "@parlance/language/schema";
 import type { ContractDocument, FaultPlaces, Schema, SchemaObject } from "@parlance/wire";
 import { parsePointer } from "@parlance/wire/internal/pointer";
+import { locate, typeName } from "../schema.js";
 
 /**
  * The schemas of error codes, in refusals and error messages, that allow any text. Their type

@@ -1,13 +1,5 @@
-import {
-  generatedNames,
-  locate,
-  memorySchema,
-  namesType,
-  pascal,
-  subschemas,
-  tagProperties,
-} from "@parlance/language/schema";
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/wire";
+import { generatedNames, locate, memorySchema, namesType, pascal, subschemas, tagProperties } from "../schema.js";
 import { codeSchemas, codeType } from "./codes.js";
 import { type Context, expression, type Type } from "./expression.js";
 import { linesOf } from "./jsdoc.js";

@@ -1,5 +1,5 @@
-import { pascal } from "@parlance/language/schema";
 import type { ContractDocument, Json, Operation } from "@parlance/wire";
+import { pascal } from "../schema.js";
 import {
   credentialsOf,
   endsOf,

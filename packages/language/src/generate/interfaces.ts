@@ -1,5 +1,5 @@
-import { pascal, typeName } from "@parlance/language/schema";
 import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/wire";
+import { pascal, typeName } from "../schema.js";
 import { comment, literal, property, union } from "./literal.js";
 import { camel, declares } from "./names.js";
 import { hasInput } from "./schema.js";

@@ -1,5 +1,5 @@
-import { headersSchema, inputSchema } from "@parlance/language/schema";
 import type { ChannelContract, ContractDocument, Operation, SchemaObject } from "@parlance/wire";
+import { headersSchema, inputSchema } from "../schema.js";
 
 /** Whether a call takes an input. A client decides by the same rule if its first argument is the input or the options. */
 export function hasInput(call: Operation | ChannelContract): boolean {

@@ -1,3 +1,0 @@
-export { docs } from "./docs.js";
-export { generate } from "./generate.js";
-export { GenerateError } from "./names.js";
