@@ -23,9 +23,8 @@ import { takeApart } from "./sides.js";
 export function applyPatch(patch: FilePatch | Patch, text: string, options: ApplyOptions = {}): ApplyResult {
   needApplyOptions(options);
   const { at } = options;
-  return at === undefined
-    ? applyFile(patch, text, (hunks, text) => applyHunks(hunks, text, options))
-    : applyInRange(patch, text, at, (part) => applyPatch(patch, part, { ...options, at: undefined }));
+  if (at === undefined) return applyFile(patch, text, (hunks, text) => applyHunks(hunks, text, options));
+  return applyInRange(patch, text, at, (part) => applyPatch(patch, part, { ...options, at: undefined }));
 }
 
 export function needApplyOptions(options: ApplyOptions): void {
@@ -36,11 +35,14 @@ export function needRange(range: LineRange): void {
   needOptions(range, { line_start: "number", line_end: "number" });
 }
 
+/** Lines inserted by number alone match nothing that would show the text's byte order mark and line endings. */
+function isBare({ lines }: Hunk): boolean {
+  return lines.every((line) => line[0] === "+");
+}
+
 function applyHunks(hunks: readonly Hunk[], text: string, options: ApplyOptions): ApplyResult {
-  // Lines inserted by number alone match nothing that would show the text's byte order mark and line endings.
-  const bare = hunks.some(({ lines }) => lines.every((line) => line[0] === "+"));
-  const plain = !bare || (text[0] !== "\ufeff" && !text.includes("\r"));
-  const standing = plain ? stand(hunks, text, [], true) : null;
+  const isPlain = !hunks.some(isBare) || (text[0] !== "\ufeff" && !text.includes("\r"));
+  const standing = isPlain ? stand(hunks, text, [], true) : null;
   if (standing) return standing;
   const even = options.loosest === "exact" ? hunks : evenEndings(hunks, text);
   const repairs: Rung[] = even === hunks ? [] : ["line-endings"];
@@ -56,12 +58,14 @@ export function evenEndings(hunks: readonly Hunk[], text: string): readonly Hunk
   const returns = text.includes("\r");
   const differ = ({ lines, oldNoNewline, newNoNewline }: Hunk) =>
     !oldNoNewline && !newNoNewline && lines.every((line) => line.endsWith("\r") !== returns);
-  // Lines inserted by number alone show nothing of the text: carriage returns in them are meant.
-  const bare = hunks.every(({ lines }) => lines.every((line) => line[0] === "+"));
-  if (!hunks.every(differ) || (returns ? !hasReturns(text) : bare)) return hunks;
+  // Carriage returns in lines inserted by number alone are meant.
+  if (!hunks.every(differ) || (returns ? !hasReturns(text) : hunks.every(isBare))) return hunks;
   const change = returns ? (line: string) => `${line}\r` : withoutReturn;
   return hunks.map((hunk) => ({ ...hunk, lines: hunk.lines.map(change) }));
 }
+
+/** Git's object name of the empty text. */
+const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
 /** Decides the cases of the file alone; `apply` handles the hunks. */
 export function applyFile(
@@ -75,8 +79,10 @@ export function applyFile(
   if (another) return refuse("not-found");
   if (!file) return { ok: true, text, hunks: [] };
   if (file.whole) return replaceWhole(file, text);
-  const { hunks, kind } = file;
-  const { wasEmpty, isEmptied } = readIndex(file);
+  const { hunks, kind, git } = file;
+  // Git's `index` line names the empty text by at least 7 digits.
+  const [wasEmpty = false, isEmptied = false] =
+    git?.index?.split("..").map((name) => name.length > 6 && EMPTY.startsWith(name)) ?? [];
   if (hunks.length === 0 && !wasEmpty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
   if ((kind === "create" || wasEmpty) && text !== "") {
     const made = apply(hunks, "");
@@ -86,27 +92,19 @@ export function applyFile(
   return (kind === "delete" || isEmptied) && result.ok && result.text !== "" ? refuse("stale") : result;
 }
 
-/** Git's object name of the empty text. */
-const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
-
-function readIndex({ git }: FilePatch): { wasEmpty: boolean; isEmptied: boolean } {
-  const [wasEmpty = false, isEmptied = false] =
-    git?.index?.split("..").map((name) => name.length > 6 && EMPTY.startsWith(name)) ?? [];
-  return { wasEmpty, isEmptied };
-}
-
-function replaceWhole({ hunks, kind }: FilePatch, text: string): ApplyResult {
-  const hunk = hunks[0];
+/** The new side is the whole file. An existing text gives it line endings and byte order mark. */
+function replaceWhole({ hunks: [hunk], kind }: FilePatch, text: string): ApplyResult {
   if (!hunk) return kind === "create" ? { ok: true, text: "", hunks: [] } : refuse("stale");
   const { new: lines } = takeApart(hunk);
-  const mark = text.startsWith("\ufeff") && !lines[0]?.startsWith("\ufeff") ? "\ufeff" : "";
+  const hasMark = text.startsWith("\ufeff") && !lines[0]?.startsWith("\ufeff");
   const returns = hasReturns(text) && !lines.some((line) => line.endsWith("\r"));
   const ending = returns ? "\r\n" : "\n";
   const body = lines.join(ending) + (lines.length > 0 && !hunk.newNoNewline ? ending : "");
-  const repairs: Rung[] = [];
-  if (returns) repairs.push("line-endings");
-  if (mark) repairs.push("byte-order-mark");
-  return { ok: true, text: mark + body, hunks: [{ id: hunk.id, at: 1, offset: 0, repairs }] };
+  const repairs: Rung[] = [
+    ...(returns ? (["line-endings"] as const) : []),
+    ...(hasMark ? (["byte-order-mark"] as const) : []),
+  ];
+  return { ok: true, text: (hasMark ? "\ufeff" : "") + body, hunks: [{ id: hunk.id, at: 1, offset: 0, repairs }] };
 }
 
 /** A conflict of the file, not of a hunk. */
@@ -119,7 +117,7 @@ export function refuse(reason: ConflictReason): ApplyResult {
 }
 
 /** Applies the patch to the lines of a range as if they were the whole text; the others stay as they are. */
-export function applyInRange(
+function applyInRange(
   patch: FilePatch | Patch,
   text: string,
   range: LineRange,
@@ -138,18 +136,16 @@ export function applyInRange(
   if (!Number.isInteger(first) || !Number.isInteger(end) || first < 0 || end < first) return refuse("not-found");
   const [from, to] = [starts[first]!, starts[end]!];
   const result = apply(text.slice(from, to));
-  if (!result.ok) return { ok: false, conflicts: result.conflicts.map((conflict) => moveConflict(conflict, first)) };
+  if (!result.ok) {
+    const move = (conflict: Conflict): Conflict => {
+      const { at, candidates } = conflict;
+      return { ...conflict, at: at && at + first, candidates: candidates.map((line) => line + first) };
+    };
+    return { ok: false, conflicts: result.conflicts.map(move) };
+  }
   const part = result.text;
   // What the patch knows of the end of its text is not the end of the file.
   const feed = to < text.length && part !== "" && !part.endsWith("\n") ? endingAt(text, from) : "";
-  return {
-    ok: true,
-    text: text.slice(0, from) + part + feed + text.slice(to),
-    hunks: result.hunks.map((hunk) => ({ ...hunk, at: hunk.at + first })),
-  };
-}
-
-function moveConflict(conflict: Conflict, by: number): Conflict {
-  const { at, candidates } = conflict;
-  return { ...conflict, at: at === null ? null : at + by, candidates: candidates.map((line) => line + by) };
+  const hunks = result.hunks.map((hunk) => ({ ...hunk, at: hunk.at + first }));
+  return { ok: true, text: text.slice(0, from) + part + feed + text.slice(to), hunks };
 }

@@ -13,37 +13,35 @@ export interface Repair {
   readonly message: string;
 }
 
-export type RepairKind = UnifiedRepairKind | EditRepairKind;
+export type RepairKind = keyof typeof REPAIRS;
 
-/** Repairs in unified diffs. */
-export type UnifiedRepairKind =
-  | "carriage-return" // header lines, or all lines, ended with a carriage return
-  | "doubled-lines" // an empty line stood behind every line, or behind every line of the hunks
-  | "missing-prefix" // a path had no `a/` or `b/`
-  | "absolute-path" // a path was absolute, for instance `a//home/me/x`
-  | "missing-file-header" // hunks without `---` and `+++`, given to the path of the options
-  | "missing-line-numbers" // `@@ ... @@`, `@@ -XXX,XX +XXX,XX @@`
-  | "hunk-header" // line numbers were there, but not written as the format has it
-  | "wrong-count" // the counts of the `@@` line did not fit the lines below it
-  | "missing-space" // a context line had no leading space
-  | "blank-context" // an empty line stood for an empty context line
-  | "misplaced-no-newline" // `\ No newline at end of file` behind a line that is not the last; ignored
-  | "empty-hunk" // a hunk or a file header that changes nothing; left out
-  | "missing-final-newline"; // the patch's last line had no line feed
-
-/** Repairs in the other formats. */
-export type EditRepairKind =
-  | "missing-action" // an edit block without `action` that has old and new content
-  | "missing-bar" // content below its key without `|`
-  | "unindented-content" // content that stands as far left as its key
-  | "indented-block" // the whole block was indented; what all its lines share was taken off
-  | "unknown-key" // a key that the format does not have; left out
-  | "bad-line-number" // a line number that is none; left out
-  | "no-change" // old and new text are the same; left out
-  | "gutter" // line numbers with a bar stood in front of the old lines; taken off
-  | "marker" // a divider of another length, `*** End Patch` missing before the closing fence
-  | "missing-plus" // a line of an added file without its `+`
-  | "anchor"; // an `@@` line or `*** End of File` that belongs to no hunk; left out
+/** The sentence of each kind of repair; the text found comes behind it. */
+export const REPAIRS = {
+  "carriage-return": "The line ends with a carriage return.",
+  "doubled-lines": "An empty line stands behind every line.",
+  "missing-prefix": "The path has no a/ or b/ in front.",
+  "missing-file-header": "The hunk has no --- and +++ lines and is read as a change of the given path.",
+  "absolute-path": "The path is absolute.",
+  "missing-line-numbers": "The hunk has no line numbers.",
+  "hunk-header": "The hunk header is not written as the format has it.",
+  "wrong-count": "The line numbers do not count the lines.",
+  "missing-space": "A context line has no space in front.",
+  "blank-context": "An empty context line has no space in front.",
+  "misplaced-no-newline": "`\\ No newline at end of file` follows a line that is not the last.",
+  "empty-hunk": "Nothing is changed here.",
+  "missing-final-newline": "The last line has no line feed; it may be cut off.",
+  "missing-action": "There is no action; read as an edit.",
+  "missing-bar": "There is no | behind the key of the content.",
+  "unindented-content": "Content is not indented below its key.",
+  "indented-block": "The whole block is indented.",
+  "unknown-key": "The key is unknown; left out.",
+  "bad-line-number": "The line number is none; left out.",
+  marker: "A marker is missing or of another length.",
+  "missing-plus": "A line of an added file has no + in front.",
+  anchor: "An @@ line or *** End of File belongs to no hunk; left out.",
+  "no-change": "Old and new text are the same; left out.",
+  gutter: "Line numbers stand in front of the old lines; taken off.",
+};
 
 export interface ReadError {
   /** Line of the input, counted from 1. */
@@ -52,35 +50,24 @@ export interface ReadError {
   readonly message: string;
 }
 
-export type ReadErrorReason = UnifiedErrorReason | EditErrorReason;
+export type ReadErrorReason = keyof typeof REASONS;
 
-/** Errors in unified diffs. */
-export type UnifiedErrorReason =
-  | "no-hunk" // nothing in the input changes anything
-  | "no-file-header" // a hunk, but no file it belongs to
-  | "glued-header" // header lines without a line break between them
-  | "bad-header" // a header that contradicts itself or cannot be read
-  | "bad-hunk" // a hunk that cannot be read; in strict reading also any hunk that would need a repair
-  | "ambiguous" // a new line alone stands for lines that would be lost: `// ... existing code ...`
-  | "stray-line" // an added or deleted line outside of any hunk
-  | "binary" // a binary patch
-  | "combined-diff"; // a diff of a merge commit (`@@@`)
-
-/** Errors in the other formats. */
-export type EditErrorReason =
-  | "unfinished" // the text ended, or another block began, before the block's end
-  | "too-long" // the block is longer than the reader's limit
-  | "no-path" // nothing says which file is meant
-  | "ambiguous" // markers in the content: where the old text ends is not certain
-  | "bad-block"; // the block breaks its format; the message says how
-
-/** The most repairs that one reading lists, because a list of a million only costs memory. */
-export const MAX_REPAIRS = 10_000;
-
-/** The message of a repair or an error: the sentence of its kind, then the text found there. */
-export function say(sentence: string, found?: string): string {
-  return found === undefined ? sentence : `${sentence.slice(0, -1)}: ${found}.`;
-}
+/** The sentence of each reason; the text found comes behind it. */
+export const REASONS = {
+  "no-hunk": "There is no edit in the input.",
+  "no-file-header": "No --- and +++ lines say which file this hunk changes.",
+  "glued-header": "A header and what follows it stand on one line.",
+  "stray-line": "A line with a mark stands in no hunk; the counts of the hunk before it may be too small.",
+  "bad-header": "The header contradicts itself or cannot be read.",
+  "bad-hunk": "The hunk does not fit its header.",
+  binary: "A binary patch cannot be read as lines.",
+  "combined-diff": "A merge's diff has several old sides and cannot be applied.",
+  unfinished: "The block is not finished; ask for the rest.",
+  "too-long": "The block is too long; ask for smaller edits or raise the limit.",
+  "no-path": "The block names no file; write its path.",
+  ambiguous: "The block can be read in two ways.",
+  "bad-block": "The block breaks its format.",
+};
 
 /** A line as a message quotes it. */
 export function quote(line: string): string {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { parseBeginPatch } from "../src/read/begin-patch.js";
 import { parseEditBlocks } from "../src/read/edit-block.js";
-import { repair, SENTENCES, unreadable } from "../src/read/message.js";
-import { quote, type Repair, say } from "../src/reading.js";
+import { repair, say, unreadable } from "../src/read/message.js";
+import { quote, REASONS, REPAIRS, type Repair } from "../src/reading.js";
 import { parsePatch } from "../src/unified/parse.js";
 
 describe("the message of a repair or an error", () => {
@@ -20,7 +20,7 @@ describe("the message of a repair or an error", () => {
   });
 
   test("is a sentence of its own for each kind", () => {
-    const all = Object.values(SENTENCES);
+    const all = Object.values({ ...REPAIRS, ...REASONS });
     expect(new Set(all).size).toBe(all.length);
     for (const sentence of all) expect(sentence).toMatch(/^[A-Z`].{12,}\.$/);
   });
@@ -62,7 +62,7 @@ describe("10,000 repairs are listed, and no more", () => {
     expect(reading.ok && reading.repairs.at(-1)).toEqual({
       kind: "blank-context",
       line: 10_003,
-      message: SENTENCES["blank-context"],
+      message: REPAIRS["blank-context"],
     });
   });
 

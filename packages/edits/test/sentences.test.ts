@@ -1,12 +1,12 @@
 import { createPatch, type FilePatch, formatForBased, type Patch, parsePatch } from "@parlance/edits";
 import { expect, test } from "vitest";
 import { checkShape } from "../src/node/shape.js";
-import { SENTENCES } from "../src/read/message.js";
+import { REASONS, REPAIRS } from "../src/reading.js";
 
 // What a model or a user reads of a refusal: a sentence for each reason.
 
 test("each reason and repair of a unified diff has a sentence of its own", () => {
-  const sentences = Object.values(SENTENCES);
+  const sentences = Object.values({ ...REPAIRS, ...REASONS });
   expect(new Set(sentences).size).toBe(sentences.length);
   for (const sentence of sentences) expect(sentence).toMatch(/^[A-Z`][^.]+( [^.]+){2,}\.$/);
 });

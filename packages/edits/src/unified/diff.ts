@@ -1,7 +1,7 @@
 import { hashParts } from "../hunk.js";
 import type { FilePatch, Hunk } from "../patch.js";
 import { HARMLESS, refuse, repair } from "../read/message.js";
-import { quote, type Repair, type UnifiedRepairKind } from "../reading.js";
+import { quote, type Repair, type RepairKind } from "../reading.js";
 
 /** The file being read, with the hunks so far. */
 export interface FileInProgress {
@@ -47,7 +47,7 @@ export function take(diff: Diff): string {
 }
 
 /** Lists a repair. Strict reading refuses what git does not read as it is. */
-export function mend({ strict, asGit, repairs }: Diff, at: number, kind: UnifiedRepairKind, found?: string): void {
+export function mend({ strict, asGit, repairs }: Diff, at: number, kind: RepairKind, found?: string): void {
   if (strict && !HARMLESS.has(kind)) refuse(at, kind === "absolute-path" ? "bad-header" : "bad-hunk", found, kind);
   if (!strict || !asGit) repair(repairs, at, kind, found);
 }
