@@ -8,6 +8,21 @@ import { inARow } from "./search.js";
 import { isNear, namedRows } from "./settle.js";
 import { type Effort, lastUpTo, readTarget, startEffort } from "./target.js";
 
+const LINE_FEED = 10;
+const PLUS = 43;
+const MINUS = 45;
+
+/** The most occurrences of a line that a search looks at. */
+const MAX_LOOKS = 1000;
+/** The most characters of a line to search for: at worst the engine's search takes time for each of them. */
+const MAX_SOUGHT_LENGTH = 200;
+
+/** Byte-for-byte places of hunks: the line of each in the text, counted from 0, and its splices. */
+interface Standing {
+  readonly rows: readonly number[];
+  readonly splices: readonly Splice[];
+}
+
 /** The result where all hunks stand byte for byte, the first time each where it says; else null. */
 export function stand(
   hunks: readonly Hunk[],
@@ -15,16 +30,22 @@ export function stand(
   given: readonly Rung[],
   isFirst: boolean,
 ): ApplyResult | null {
+  // Of lines that were typed, some with a carriage return, new ones get the ends of their place.
+  const isMixed = ({ oldStart, lines }: Hunk) =>
+    oldStart === null && lines.some((line) => line.endsWith("\r") !== lines[0]!.endsWith("\r"));
   if (hunks.some(isMixed)) return null;
   const inPlace = isFirst || given.length > 0 ? standInPlace(hunks, text) : null;
   const standing = inPlace ?? (isFirst ? null : standMoved(hunks, text));
-  return standing && agrees(standing, hunks, text) ? writeStanding(standing, hunks, text, given) : null;
+  if (standing === null || !agrees(standing, hunks, text)) return null;
+  const applied = hunks.map((hunk, i) => {
+    const row = standing.rows[i]!;
+    const offset = row - (hintOf(hunk) ?? row);
+    return { id: hunk.id, at: row + 1, offset, repairs: offset === 0 ? given : ["place" as const, ...given] };
+  });
+  return { ok: true, text: spliceText(text, standing.splices), hunks: applied };
 }
 
-function isMixed({ oldStart, lines }: Hunk): boolean {
-  return oldStart === null && lines.some((line) => line.endsWith("\r") !== lines[0]!.endsWith("\r"));
-}
-
+/** Whether the hunks say nothing of their places that is against these. */
 function agrees({ rows }: Standing, hunks: readonly Hunk[], text: string): boolean {
   if (!hunks.some(hasAddress)) return true;
   const target = readTarget(text, hunks);
@@ -36,35 +57,7 @@ function agrees({ rows }: Standing, hunks: readonly Hunk[], text: string): boole
   });
 }
 
-function writeStanding(
-  { rows, splices }: Standing,
-  hunks: readonly Hunk[],
-  text: string,
-  repairs: readonly Rung[],
-): ApplyResult {
-  const applied = hunks.map((hunk, i) => {
-    const row = rows[i]!;
-    const offset = row - (hintOf(hunk) ?? row);
-    return { id: hunk.id, at: row + 1, offset, repairs: offset === 0 ? repairs : ["place" as const, ...repairs] };
-  });
-  return { ok: true, text: spliceText(text, splices), hunks: applied };
-}
-
-const LINE_FEED = 10;
-const PLUS = 43;
-const MINUS = 45;
-
-/** The most occurrences of a line that a search looks at. */
-const MAX_LOOKS = 1000;
-/** The most characters of a line to search for: at worst the engine's search takes time for each of them. */
-const MAX_SOUGHT_LENGTH = 200;
-
-/** Byte-for-byte places of hunks: the line of each in the text, counted from 0, and its splices. */
-export interface Standing {
-  readonly rows: readonly number[];
-  readonly splices: readonly Splice[];
-}
-
+/** Places hunks that are all exactly at their numbers; else null. One pass, without splitting the text. */
 function standInPlace(hunks: readonly Hunk[], text: string): Standing | null {
   let row = 0;
   let at = 0;
@@ -72,7 +65,12 @@ function standInPlace(hunks: readonly Hunk[], text: string): Standing | null {
     for (; row < wanted && at >= 0; row++) at = text.indexOf("\n", at) + 1 || -1;
     return row === wanted ? at : -1;
   };
-  return standAt(hunks, text, 0, offsetOf, (hunk, _, start, end) => isFramed(hunk, text, start, end));
+  // With context on both sides, or none at all, or an end of the text in its place, the hunk's own number is good.
+  const isFramed = ({ lines }: Hunk, _: number, start: number, end: number) => {
+    const [leading, trailing] = [isContext(lines[0]), isContext(lines.at(-1))];
+    return leading === trailing || (leading ? end === text.length : start === 0);
+  };
+  return standAt(hunks, text, 0, offsetOf, isFramed);
 }
 
 /** Places hunks that are all exactly as far from their numbers as the first, as `settle` would, without a look at every line. */
@@ -85,22 +83,27 @@ export function standMoved(hunks: readonly Hunk[], text: string): Standing | nul
   if (found < 0) return null;
   const drift = lastUpTo(starts, found) - hint!;
   const sides = takeApart(first!);
-  const isApplied = namedRows(sides, [0, drift]).new.some((row) => isNewAt(first!, text, starts[row], effort));
+  const isNewAt = ({ lines }: Hunk, at: number | undefined) =>
+    at !== undefined && matchSide(lines, MINUS, text, at, effort) >= 0;
+  const isApplied = namedRows(sides, [0, drift]).new.some((row) => isNewAt(first!, starts[row]));
   if (drift === 0 || isApplied || isNear(sides, { text, starts }, hint!, hint! + drift)) return null;
-  const moved = standAt(
-    hunks,
-    text,
-    drift,
-    (row) => starts[row] ?? -1,
-    (hunk, row) => {
-      const isElsewhere = matchOld(hunk, text, starts[row - drift] ?? -1, effort) >= 0;
-      return !isElsewhere && !mayBeApplied(hunk, text, row, starts, effort) && effort.left >= 0;
-    },
-  );
+  // Whether the new lines are around a place, with the old ones as a part of them. A longer old side proves that they are not.
+  const mayBeApplied = (hunk: Hunk, row: number) => {
+    const count = countLines(hunk.lines);
+    for (let at = row - (count.new - count.old); at <= row && count.new > count.old; at++)
+      if (isNewAt(hunk, starts[at])) return true;
+    return count.old === 0;
+  };
+  const isSure = (hunk: Hunk, row: number) => {
+    const isElsewhere = matchOld(hunk, text, starts[row - drift] ?? -1, effort) >= 0;
+    return !isElsewhere && !mayBeApplied(hunk, row) && effort.left >= 0;
+  };
+  const moved = standAt(hunks, text, drift, (row) => starts[row] ?? -1, isSure);
   // Hunks that meet may both insert there.
   return moved?.splices.some(({ from }, i) => from === moved.splices[i - 1]?.to) ? null : moved;
 }
 
+/** Places each hunk exactly so many lines behind its number, in order and apart; null where one does not fit. */
 function standAt(
   hunks: readonly Hunk[],
   text: string,
@@ -117,8 +120,7 @@ function standAt(
     const row = hint + drift;
     const at = offsetOf(row);
     const end = at < furthest ? -1 : matchOld(hunk, text, at);
-    if (end < 0 || !isSure(hunk, row, at, end)) return null;
-    if (!write(hunk, text, at, splices)) return null;
+    if (end < 0 || !isSure(hunk, row, at, end) || !write(hunk, text, at, splices)) return null;
     rows.push(row);
     // Nothing follows a hunk that ends the text.
     furthest = hunk.newNoNewline ? Infinity : end;
@@ -126,17 +128,14 @@ function standAt(
   return { rows, splices };
 }
 
-/** Whether the new lines are at an offset, so that the old ones elsewhere may be others. */
-function isNewAt(hunk: Hunk, text: string, at: number | undefined, effort: Effort): boolean {
-  return at !== undefined && matchSide(hunk.lines, MINUS, text, at, effort) >= 0;
-}
-
+/** Offset behind the hunk's old side, if that is at this offset; else -1. */
 function matchOld(hunk: Hunk, text: string, at: number, effort?: Effort): number {
   const end = matchSide(hunk.lines, PLUS, text, at, effort);
   // Behind the last line there is a line feed, unless the hunk says there is none.
   return end >= 0 && end > text.length === (hunk.oldNoNewline === true) ? Math.min(end, text.length) : -1;
 }
 
+/** Compares all lines but those of one mark; -1 where one differs. One more than the text's length where a line feed is missing at its end. */
 function matchSide(lines: readonly string[], but: number, text: string, start: number, effort?: Effort): number {
   let at = start;
   for (const line of lines) {
@@ -151,21 +150,7 @@ function matchSide(lines: readonly string[], but: number, text: string, start: n
   return at;
 }
 
-function isFramed({ lines }: Hunk, text: string, at: number, end: number): boolean {
-  const leading = isContext(lines[0]);
-  const trailing = isContext(lines.at(-1));
-  return leading === trailing || (leading ? end === text.length : at === 0);
-}
-
-/** Do the new lines stand around this place, with the old ones as a part of them? A longer old side proves that they do not. */
-function mayBeApplied(hunk: Hunk, text: string, row: number, starts: readonly number[], effort: Effort): boolean {
-  const count = countLines(hunk.lines);
-  if (count.old === 0) return true;
-  for (let at = row - (count.new - count.old); at <= row && count.new > count.old; at++)
-    if (isNewAt(hunk, text, starts[at], effort)) return true;
-  return false;
-}
-
+/** The one offset at which the old side is; -1 where there are none or several, or too many to look at. */
 function findOnly(hunk: Hunk, text: string, effort: Effort): number {
   let longest = "";
   let length = 0;
@@ -191,10 +176,9 @@ function findOnly(hunk: Hunk, text: string, effort: Effort): number {
   return only;
 }
 
+/** Adds the splices of a hunk that is at this offset. False where its lines are at odds about the end of the text. */
 function write({ lines, oldNoNewline, newNoNewline }: Hunk, text: string, start: number, splices: Splice[]): boolean {
-  let at = start;
-  let from = start;
-  let insert = "";
+  let [at, from, insert] = [start, start, ""];
   for (const line of lines) {
     const mark = line.charCodeAt(0);
     if (mark === PLUS) {
@@ -214,14 +198,10 @@ function write({ lines, oldNoNewline, newNoNewline }: Hunk, text: string, start:
     if (to < text.length || (insert === "" && !(oldNoNewline && from === to))) return false;
     insert = insert.slice(0, -1);
   }
-  if (insert !== "" && isGlued(text, from)) return false;
+  // A line inserted behind a last line without a line feed would be glued to it.
+  if (insert !== "" && from === text.length && from > 0 && text.charCodeAt(from - 1) !== LINE_FEED) return false;
   if (to > from || insert !== "") splices.push({ from, to, insert });
   return true;
-}
-
-/** Whether a line inserted here would be glued to a last line without a line feed. */
-function isGlued(text: string, at: number): boolean {
-  return at === text.length && at > 0 && text.charCodeAt(at - 1) !== LINE_FEED;
 }
 
 function isContext(line: string | undefined): boolean {

@@ -21,7 +21,7 @@ export interface Pair {
 
 export const exactStyle: LineStyle = { repairs: [], write: (line) => line };
 
-/** The old lines that have a row, each with the line of the text that stands there. */
+/** The old lines that have a row, each with the line of the text there. */
 export function pairUp(sides: Sides, rows: readonly number[], target: Target): Pair[] {
   return rows.flatMap((row, i) =>
     row < 0 ? [] : { patch: sides.old[i]!, text: target.lines[row]!, deleted: sides.deleted[i]!, at: i },
@@ -30,7 +30,16 @@ export function pairUp(sides: Sides, rows: readonly number[], target: Target): P
 
 /** Pairs that contradict each other give no style: guessing indentation or quotes would be as wrong as guessing a place. */
 export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], target: Target): LineStyle | null {
-  const { repairs, isPadded } = readEnds(pairs);
+  const repairs = new Set<Rung>();
+  // The patch has white space behind lines that have none in the text.
+  let isPadded = false;
+  for (const { patch, text } of pairs) {
+    const [own, there] = [withoutReturn(patch), withoutReturn(text)];
+    const [ownTail, tail] = [own, there].map((line) => line.slice(line.trimEnd().length));
+    if (patch.endsWith("\r") !== text.endsWith("\r")) repairs.add("line-endings");
+    if (ownTail !== tail) repairs.add("trailing-space");
+    isPadded ||= ownTail !== "" && tail === "" && there !== "";
+  }
   const isEscaped = pairs.some(
     ({ patch, text }) => patch.includes("\\t") && !text.includes("\\t") && text.trimEnd().includes("\t"),
   );
@@ -50,29 +59,19 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
     const body = isPadded ? withoutReturn(line).trimEnd() : withoutReturn(line);
     if (body.trim() === "") return spacing.isChanged || isPadded ? "" : body;
     const tabbed = withTabs(body);
-    if (isEscaped && tabbed.includes("\\t")) return null;
-    const typed = typography.write(tabbed);
+    const typed = isEscaped && tabbed.includes("\\t") ? null : typography.write(tabbed);
     return typed === null ? null : spacing.write(typed);
   };
   return { repairs: [...repairs], write };
 }
 
-function readEnds(pairs: readonly Pair[]): { repairs: Set<Rung>; isPadded: boolean } {
-  const repairs = new Set<Rung>();
-  let isPadded = false;
-  for (const { patch, text } of pairs) {
-    const [own, there] = [withoutReturn(patch), withoutReturn(text)];
-    const [ownTail, tail] = [own, there].map((line) => line.slice(line.trimEnd().length));
-    if (patch.endsWith("\r") !== text.endsWith("\r")) repairs.add("line-endings");
-    if (ownTail !== tail) repairs.add("trailing-space");
-    isPadded ||= ownTail !== "" && tail === "" && there !== "";
-  }
-  return { repairs, isPadded };
-}
-
 const FANCIES = /[\u2010-\u2015\u2018-\u201f\u2026\u2212\u00a0\u2000-\u200a\u202f\u205f]/g;
 
+/** How typographic characters are written: those that the old lines have and the text has not become plain. */
 function learnTypography(pairs: readonly Pair[], text: string) {
+  // The keyboard form of a character, with one quote for both kinds: they say nothing of dashes.
+  const bend = (fancy: string) => plainTypography(fancy).replace('"', "'");
+  /** What one of two lines alike has more of. */
   const excess = (one: string, other: string) =>
     looseLine(one) === looseLine(other)
       ? (one.match(FANCIES) ?? []).filter((each) => one.split(each).length > other.split(each).length).map(bend)
@@ -84,11 +83,8 @@ function learnTypography(pairs: readonly Pair[], text: string) {
   const write = (line: string): string | null => {
     let isSure = true;
     // A pair is known by its first: the text may have the second as an apostrophe.
-    const paired =
-      bent.size > 0
-        ? line.replace(/(\u2018)([^\u2018\u2019]*)\u2019|(\u201c)([^\u201c\u201d]*)\u201d/g, unquote)
-        : line;
-    const plain = paired.replace(FANCIES, (each) => {
+    const quotes = /(\u2018)([^\u2018\u2019]*)\u2019|(\u201c)([^\u201c\u201d]*)\u201d/g;
+    const plain = (bent.size > 0 ? line.replace(quotes, unquote) : line).replace(FANCIES, (each) => {
       const isBent = bent.has(bend(each));
       if (bent.size > 0 && isBent === text.includes(each)) isSure = false;
       return isBent ? plainTypography(each) : each;
@@ -98,28 +94,23 @@ function learnTypography(pairs: readonly Pair[], text: string) {
   return { isUsed: bent.size > 0 || isFancyText, write };
 }
 
-function bend(fancy: string): string {
-  return plainTypography(fancy).replace('"', "'");
-}
-
+/** How white space is written in front of new lines. */
 function learnSpacing(
   pairs: readonly Pair[],
   changes: readonly Change[],
   withTabs: (line: string) => string,
   target: Target,
 ) {
-  const plain = pairs.map((pair) => ({
+  const plain = pairs.map(({ patch, text, ...pair }) => ({
     ...pair,
-    patch: plainTypography(pair.patch),
-    text: plainTypography(pair.text),
+    patch: plainTypography(patch),
+    text: plainTypography(text),
   }));
-  const solid = plain.filter(({ patch, text }) => patch.trim() !== "" && text.trim() !== "");
-  const indents = solid.map((pair) => ({
-    ...pair,
-    patch: head(pair.patch),
-    text: head(pair.text),
-    body: pair.patch.trim(),
-  }));
+  const indents = plain.flatMap(({ patch, text, ...pair }) =>
+    patch.trim() === "" || text.trim() === ""
+      ? []
+      : { ...pair, patch: head(patch), text: head(text), body: patch.trim() },
+  );
   const inserts = changes.flatMap(({ from, insert }) =>
     insert.flatMap((line) => {
       const own = withTabs(line);
@@ -131,20 +122,22 @@ function learnSpacing(
   const isOther = inner.some(({ patch, text, deleted }) => deleted && !(patch + text).trim().includes("\t"));
   if (indenting === null || isOther) return null;
   const { changed: isChanged, spaced } = indenting;
+  // Columns inside of lines are in doubt.
   const isDoubtful = inner.length > 0 || spaced || (isChanged && /\S *\t/.test(target.text));
   const write = (line: string): string | null => {
     if (isDoubtful && /\S(?: {2,}|\t)\S/.test(line)) return null;
-    const bare = line.trimStart();
     const indentation = indenting.write(head(line));
-    return indentation === null ? null : indentation + bare;
+    return indentation === null ? null : indentation + line.trimStart();
   };
   return { isUsed: inner.length > 0 || indents.some(({ patch, text }) => patch !== text), isChanged, write };
 }
 
+/** The white space that a line begins with. */
 function head(line: string): string {
   return line.slice(0, line.length - line.trimStart().length);
 }
 
+/** By how many characters the lines of a text are mostly further indented than those before them; 0 if none is. */
 function stepOf(target: Target): number {
   if (target.step !== undefined) return target.step;
   const counts = new Map<number, number>([[0, 0]]);
