@@ -67,6 +67,11 @@ export function evenEndings(hunks: readonly Hunk[], text: string): readonly Hunk
 /** Git's object name of the empty text. */
 const EMPTY = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 
+/** Whether git's `index` line names the empty text, by at least 7 digits, before and after the change. */
+function readIndex({ git }: FilePatch): boolean[] {
+  return (git?.index ?? "").split("..").map((name) => name.length > 6 && EMPTY.startsWith(name));
+}
+
 /** Decides the cases of the file alone; `apply` handles the hunks. */
 export function applyFile(
   patch: FilePatch | Patch,
@@ -79,17 +84,16 @@ export function applyFile(
   if (another) return refuse("not-found");
   if (!file) return { ok: true, text, hunks: [] };
   if (file.whole) return replaceWhole(file, text);
-  const { hunks, kind, git } = file;
-  // Git's `index` line names the empty text by at least 7 digits.
-  const [wasEmpty = false, isEmptied = false] =
-    git?.index?.split("..").map((name) => name.length > 6 && EMPTY.startsWith(name)) ?? [];
-  if (hunks.length === 0 && !wasEmpty) return { ok: true, text: kind === "delete" ? "" : text, hunks: [] };
+  const { hunks, kind } = file;
+  const [wasEmpty, isEmptied] = readIndex(file);
+  const isDeleted = kind === "delete";
+  if (hunks.length === 0 && !wasEmpty) return { ok: true, text: isDeleted ? "" : text, hunks: [] };
   if ((kind === "create" || wasEmpty) && text !== "") {
     const made = apply(hunks, "");
     return refuse(made.ok && made.text === text ? "already-applied" : "stale");
   }
   const result = apply(hunks, text);
-  return (kind === "delete" || isEmptied) && result.ok && result.text !== "" ? refuse("stale") : result;
+  return (isDeleted || isEmptied) && result.ok && result.text !== "" ? refuse("stale") : result;
 }
 
 /** The new side is the whole file. An existing text gives it line endings and byte order mark. */

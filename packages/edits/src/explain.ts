@@ -1,6 +1,7 @@
 import { isElision } from "./elision.js";
 import { splitLines, withoutReturn } from "./lines.js";
 import { isAnchored, readAddress } from "./match/address.js";
+import { inARow } from "./match/search.js";
 import { looseLine, readTarget } from "./match/target.js";
 import { findNearest, nameAlike } from "./nearest.js";
 import { needPatch } from "./need.js";
@@ -85,32 +86,32 @@ function accountDots({ conflict: { reason, candidates }, hunk }: Facts): Account
   return [(candidates[0] ?? 1) - 1, `${quote((alone ?? dots[0])?.slice(1))} ${why}.`, advice];
 }
 
+const ADVICE = {
+  file: "Send the whole new file.",
+  anchor: "Send a line of the file behind the @@, or none, and more lines around the change.",
+  address: "Send the address of the place that is meant, or leave it out and send more lines around the change.",
+  path: "Check the path, read the file, and send old lines copied from it.",
+  beside: "Send them with the lines above and below, copied from the file.",
+  range: "Send the lines of the place that is meant, and the range that they are in.",
+  copied: "Send the change again with old lines copied from the file.",
+  more: "Send more unchanged lines above and below it, until only one place fits.",
+  section: "Send the right name behind the @@, or none.",
+  numbers: "Send the right line numbers, or none.",
+};
+
 function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
   const row = Math.max(0, Math.min((hunk?.oldStart ?? 1) - 1, lines.length - 1));
-  if (!hunk || !sides) return [row, "there is no such file, or no text of it.", "Send the whole new file."];
+  if (!hunk || !sides) return [row, "there is no such file, or no text of it.", ADVICE.file];
   const elsewhere = conflict.candidates[0];
   const lost = hunk.anchors?.find((anchor) => findAnchor(anchor, lines) < 0);
-  if (lost !== undefined)
-    return [
-      elsewhere === undefined ? row : elsewhere - 1,
-      `looked for ${quote(lost)}, below which the patch wants its change; no line of the file begins so.`,
-      "Send a line of the file behind the @@, or none, and more lines around the change.",
-    ];
+  const problem = `looked for ${quote(lost)}, below which the patch wants its change; no line of the file begins so.`;
+  if (lost !== undefined) return [elsewhere === undefined ? row : elsewhere - 1, problem, ADVICE.anchor];
   if (sides.old.length === 0) return accountBare(sides, row, lines);
   if (elsewhere !== undefined && isAnchored(hunk))
-    return [
-      elsewhere - 1,
-      `the old lines are at line ${elsewhere}, but not ${addressOf(hunk)}.`,
-      "Send the address of the place that is meant, or leave it out and send more lines around the change.",
-    ];
+    return [elsewhere - 1, `the old lines are at line ${elsewhere}, but not ${addressOf(hunk)}.`, ADVICE.address];
   const near = elsewhere === undefined ? findNearest(sides, lines) : { place: elsewhere - 1, differs: null };
-  if (near === null)
-    return [
-      row,
-      `looked for ${quote(tell(hunk, " -"))}; no line of the file is like it.`,
-      "Check the path, read the file, and send old lines copied from it.",
-    ];
-  return accountNear(sides, lines, near.place, near.differs);
+  if (near !== null) return accountNear(sides, lines, near.place, near.differs);
+  return [row, `looked for ${quote(tell(hunk, " -"))}; no line of the file is like it.`, ADVICE.path];
 }
 
 function findAnchor(anchor: string, lines: readonly string[]): number {
@@ -118,33 +119,24 @@ function findAnchor(anchor: string, lines: readonly string[]): number {
 }
 
 function accountBare({ hunk, hint }: Sides, row: number, lines: readonly string[]): Account {
-  if (hint !== null)
-    return [
-      Math.max(0, lines.length - 1),
-      `the new lines are to stand behind line ${hint}, and the file has ${lines.length}.`,
-      `Send a line number from 0 to ${lines.length}.`,
-    ];
+  const end = lines.length;
+  const problem = `the new lines are to stand behind line ${hint}, and the file has ${end}.`;
+  if (hint !== null) return [Math.max(0, end - 1), problem, `Send a line number from 0 to ${end}.`];
   const last = hunk.anchors?.at(-1);
-  return [
-    last === undefined ? row : findAnchor(last, lines),
-    `new lines${last === undefined ? "" : ` below ${quote(last)}`}, and no old lines that say where they go.`,
-    "Send them with the lines above and below, copied from the file.",
-  ];
+  const below = last === undefined ? "" : ` below ${quote(last)}`;
+  const at = last === undefined ? row : findAnchor(last, lines);
+  return [at, `new lines${below}, and no old lines that say where they go.`, ADVICE.beside];
 }
 
 function accountNear(sides: Sides, lines: readonly string[], place: number, differs: number | null): Account {
   const other = accountOther(sides, lines, place);
-  if (other === null)
-    return [
-      place,
-      `the old lines are at line ${place + 1}, but the patch may not be applied there.`,
-      "Send the lines of the place that is meant, and the range that they are in.",
-    ];
+  const problem = `the old lines are at line ${place + 1}, but the patch may not be applied there.`;
+  if (other === null) return [place, problem, ADVICE.range];
   if (differs === null) return other;
   const at = place + differs;
   const wanted = `${quote(sides.old[differs])}${sides.deleted[differs] ? ", to be taken away" : ""}`;
   const found = at < lines.length ? describe(sides.old[differs]!, lines, at) : "the file ends there";
-  return [at, `looked for ${wanted}; ${found}.`, "Send the change again with old lines copied from the file."];
+  return [at, `looked for ${wanted}; ${found}.`, ADVICE.copied];
 }
 
 function describe(old: string, lines: readonly string[], row: number): string {
@@ -170,33 +162,22 @@ function accountAmbiguous({ conflict, hunk, sides, lines }: Facts): Account {
   if (candidates.length === 1 && sides) return accountOne(sides, quote(sought), starts[0]! - 1, row, lines);
   const rest = total > 10 ? ` and ${total - 10} more` : "";
   const where = candidates.length > 1 ? `lines ${candidates.slice(0, 10).join(", ")}${rest}` : "too many places";
-  return [
-    row,
-    `looked for ${quote(sought)}, which fits at ${where}.`,
-    "Send more unchanged lines above and below it, until only one place fits.",
-  ];
+  return [row, `looked for ${quote(sought)}, which fits at ${where}.`, ADVICE.more];
 }
 
 /** Why the only place of a hunk is not certain. */
 function accountOne(sides: Sides, wanted: string, place: number, row: number, lines: readonly string[]): Account {
   const { hunk, hint, old } = sides;
   const { section } = hunk;
-  const own = old.map((_, i) => place + i);
   const at = `${wanted} is at line ${row + 1}, but`;
-  if (section !== undefined && readAddress(sides, readTarget(lines.join("\n"), [hunk])).contradicted(place, own))
-    return [
-      row,
-      `${at} not below ${quote(section)}, which the @@ line names.`,
-      "Send the right name behind the @@, or none.",
-    ];
+  const isContradicted = () =>
+    readAddress(sides, readTarget(lines.join("\n"), [hunk])).contradicted(place, inARow(place, old));
+  if (section !== undefined && isContradicted())
+    return [row, `${at} not below ${quote(section)}, which the @@ line names.`, ADVICE.section];
   const other = accountOther(sides, lines, place);
   if (other && old.every((line, i) => looseLine(line) === looseLine(lines[place + i] ?? "\0"))) return other;
   if (hint !== null && hint !== place)
-    return [
-      row,
-      `${at} the @@ line names another place, where most of the lines fit as well.`,
-      "Send the right line numbers, or none.",
-    ];
+    return [row, `${at} the @@ line names another place, where most of the lines fit as well.`, ADVICE.numbers];
   const problem = `looked for ${wanted}; it is near line ${row + 1}, and how its lines are meant there is not certain.`;
   return [row, problem, `${EXACTLY}, white space included.`];
 }
@@ -219,9 +200,8 @@ function locate({ conflict: { at }, sides, lines }: Facts, mark: "+" | "-"): [ro
 
 function addressOf({ anchors = [], atEnd }: Hunk): string {
   const anchor = anchors.at(-1);
-  if (anchor !== undefined)
-    return `below ${quote(anchor)}, where the patch wants it${atEnd ? ", at the end of the file" : ""}`;
-  return atEnd ? "at the end of the file, where the patch wants them" : "where the patch wants them";
+  if (anchor === undefined) return `${atEnd ? "at the end of the file, " : ""}where the patch wants them`;
+  return `below ${quote(anchor)}, where the patch wants it${atEnd ? ", at the end of the file" : ""}`;
 }
 
 function showLines(lines: readonly string[], row: number, room: number): string[] {

@@ -75,11 +75,9 @@ function findPlaces(sides: Sides, target: Target, loosest: Rung): Candidate | Co
 
 function findOnStep(search: Search, [rung, text, patch]: Step): Candidate | Conflict | "nothing" | "none here" {
   const { sides, target, address } = search;
-  const { hunk, inserts, old, new: now } = sides;
+  const { hunk, old, new: now } = sides;
   const all = findRows(old, text, patch, target);
-  // Where the old lines are there, shorter new ones tell nothing.
-  const looksForNew = inserts && (!all?.length || now.length > old.length || (hunk.anchors?.length ?? 0) > 0);
-  const made = all && looksForNew ? findRows(now, text, patch, target) : [];
+  const made = all && looksForNew(sides, all) ? findRows(now, text, patch, target) : [];
   if (all === null || made === null) return conflict(sides, "ambiguous", rung, []);
   if (all.length + made.length === 0) return "nothing";
   const places = all.filter((row) => address.inside(row, inARow(row, old)));
@@ -90,6 +88,11 @@ function findOnStep(search: Search, [rung, text, patch]: Step): Candidate | Conf
   // Without a number nothing says that the place where the new lines are already is not the one.
   if (sides.hint === null && fresh.length < places.length) return conflict(sides, "ambiguous", rung, places);
   return chooseFresh(search, fresh, rung);
+}
+
+/** Whether the new lines tell something: where the old ones are there, shorter new ones do not. */
+function looksForNew({ hunk: { anchors = [] }, inserts, old, new: now }: Sides, places: readonly number[]): boolean {
+  return inserts && (places.length === 0 || now.length > old.length || anchors.length > 0);
 }
 
 function chooseFresh({ sides, target, address }: Search, fresh: readonly number[], rung: Rung) {

@@ -180,13 +180,12 @@ function findOnly(hunk: Hunk, text: string, effort: Effort): number {
 function write({ lines, oldNoNewline, newNoNewline }: Hunk, text: string, start: number, splices: Splice[]): boolean {
   let [at, from, insert] = [start, start, ""];
   for (const line of lines) {
-    const mark = line.charCodeAt(0);
-    if (mark === PLUS) {
+    if (line.charCodeAt(0) === PLUS) {
       insert += `${line.slice(1)}\n`;
       continue;
     }
-    if (mark !== MINUS) {
-      if (at > from || insert !== "") splices.push({ from, to: at, insert });
+    if (isContext(line)) {
+      addSplice(splices, from, at, insert);
       from = at + line.length;
       insert = "";
     }
@@ -199,9 +198,14 @@ function write({ lines, oldNoNewline, newNoNewline }: Hunk, text: string, start:
     insert = insert.slice(0, -1);
   }
   // A line inserted behind a last line without a line feed would be glued to it.
-  if (insert !== "" && from === text.length && from > 0 && text.charCodeAt(from - 1) !== LINE_FEED) return false;
-  if (to > from || insert !== "") splices.push({ from, to, insert });
+  const isBehind = from === text.length && from > 0;
+  if (insert !== "" && isBehind && !text.endsWith("\n")) return false;
+  addSplice(splices, from, to, insert);
   return true;
+}
+
+function addSplice(splices: Splice[], from: number, to: number, insert: string): void {
+  if (to > from || insert !== "") splices.push({ from, to, insert });
 }
 
 function isContext(line: string | undefined): boolean {

@@ -152,16 +152,20 @@ function readContents({ old_content, new_content }: Fields, repairs: Repair[]): 
 
 const RANGE = /^L?(\d{1,9})(?:\s*(?:-|–|\.\.|,|:|to)\s*L?(\d{1,9}))?$/i;
 
-function readEdit(fields: Fields, old: FieldContent, now: FieldContent, repairs: Repair[], last: number): Hunk | null {
-  // Models also write a range for one of the two.
+/** The lines that the edit names; models also write a range for one of them. */
+function readPlace(fields: Fields, repairs: Repair[]): { start: number | null; end: number } {
   const [first, final] = [fields.line_start, fields.line_end].map((field) => {
     const text = readLine(field);
     const range = RANGE.exec(text);
     if (field && range === null && text !== "") repair(repairs, field.line, "bad-line-number", quote(text));
     return range;
   });
-  const start = first ? Math.max(1, Number(first[1])) : null;
   const end = Number(final?.[2] ?? final?.[1] ?? first?.[2] ?? Number.NaN);
+  return { start: first ? Math.max(1, Number(first[1])) : null, end };
+}
+
+function readEdit(fields: Fields, old: FieldContent, now: FieldContent, repairs: Repair[], last: number): Hunk | null {
+  const { start, end } = readPlace(fields, repairs);
   const line = fields.line_start?.line ?? last;
   const count = old.lines.length;
   if (count === 0 && start === null)

@@ -31,11 +31,8 @@ export function startBlock(fence: Fence): Cursor {
 /** Content is deeper than its key, so a fence in it ends nothing; content that is not goes on to the next known key or fence. */
 export function step(at: Cursor, line: string): LineRole {
   const { under } = at;
-  if (at.inner !== null) {
-    if (closesFence(line, at.inner)) at.inner = null;
-    return "loose";
-  }
-  if (line.trim() === "") return under === "content" || under === "empty" ? "more" : "blank";
+  if (at.inner !== null) return stepLoose(at, line);
+  if (line.trim() === "") return ["content", "empty"].includes(under) ? "more" : "blank";
   const indent = indentOf(line).length;
   const isDeeper = indent > at.base;
   const key = KEY.exec(line);
@@ -46,8 +43,13 @@ export function step(at: Cursor, line: string): LineRole {
   if (closesFence(line, at.fence)) return "end";
   if (key !== null && !(under === "empty" && isDeeper)) return startField(at, key, indent);
   if (under !== "content") return stepBelow(at, line, indent);
-  if (at.first !== null && ANY_KEY.test(line)) return "bad";
-  at.inner = openInner(line, at.fence);
+  return at.first !== null && ANY_KEY.test(line) ? "bad" : stepLoose(at, line);
+}
+
+/** A line of content that is not indented, in which a fence may open or close. */
+function stepLoose(at: Cursor, line: string): "loose" {
+  if (at.inner === null) at.inner = openInner(line, at.fence);
+  else if (closesFence(line, at.inner)) at.inner = null;
   return "loose";
 }
 

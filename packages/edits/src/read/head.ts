@@ -18,27 +18,29 @@ export const NOTHING: HeldHead = { raws: [], path: null, innerPath: null, fence:
 
 /** The head with one more line, if a later one may open a block whose head both belong to. `ended`: the last fence that ended. */
 export function holdLine(held: HeldHead, raw: string, ended: Fence | null): HeldHead | null {
-  const { raws, path, fence, inner, innerPath } = held;
   const line = withoutEnd(raw);
   if (line.length > MAX_HEAD) return null;
   const opened = openFence(line) ?? openTag(line);
-  const own = opened === null ? parsePathLine(line) : parseInfoPath(opened.info);
-  const isDashes = line.startsWith("--- ");
-  let next: Partial<HeldHead>;
-  if (opened !== null) {
-    if (fence !== null || (raws.length > 0 && path === null)) return null;
-    next = { fence: opened, path: own ?? path, isStray: ended !== null && closesFence(line, ended) };
-  } else if (line.trim() === "") {
+  const next = opened === null ? holdText(held, line) : holdFence(held, line, opened, ended);
+  return next && { ...held, ...next, raws: [...held.raws, raw] };
+}
+
+function holdFence({ raws, path, fence }: HeldHead, line: string, opened: Fence, ended: Fence | null) {
+  if (fence !== null || (raws.length > 0 && path === null)) return null;
+  const isStray = ended !== null && closesFence(line, ended);
+  return { fence: opened, path: parseInfoPath(opened.info) ?? path, isStray };
+}
+
+/** Below a fence two lines are held, one of which may be a path; above it one that is a path or that of a diff. */
+function holdText({ raws, path, fence, inner, innerPath }: HeldHead, line: string): Partial<HeldHead> | null {
+  if (line.trim() === "") {
     // Blank lines are part of a head that has begun.
-    if ((path === null && fence === null && !raws.at(-1)?.startsWith("--- ")) || raws.length > 4) return null;
-    next = {};
-  } else if (fence !== null) {
-    // Below a fence two lines are held, one of which may be a path; above it one that is a path or that of a diff.
-    if (inner === 2) return null;
-    next = { inner: inner + 1, innerPath: own ?? innerPath };
-  } else if (raws.length === 0 && (own !== null || isDashes)) next = { path: own };
-  else return null;
-  return { ...held, ...next, raws: [...raws, raw] };
+    const hasBegun = (path ?? fence) !== null || raws.at(-1)?.startsWith("--- ");
+    return hasBegun && raws.length <= 4 ? {} : null;
+  }
+  const own = parsePathLine(line);
+  if (fence !== null) return inner === 2 ? null : { inner: inner + 1, innerPath: own ?? innerPath };
+  return raws.length === 0 && (own !== null || line.startsWith("--- ")) ? { path: own } : null;
 }
 
 /** The line as a block reads it. */

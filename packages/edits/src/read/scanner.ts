@@ -202,7 +202,7 @@ export class Scanner {
       return;
     }
     this.#partial += piece;
-    if (open !== null && open.size + this.#partial.length > this.#limit) this.#outgrow(open);
+    if (open !== null) this.#checkSize(open, this.#partial.length);
     if (this.#open === null && !this.#mayMatter(this.#partial)) {
       this.#release();
       this.#emitText(this.#partial);
@@ -327,7 +327,7 @@ export class Scanner {
   }
 
   #feed(open: OpenBlock, raw: string, isOpening = false): void {
-    if (open.raws !== null && open.size + raw.length > this.#limit) this.#outgrow(open);
+    this.#checkSize(open, raw.length);
     if (this.#open === null) return this.#route(raw);
     if (open.raws === null && raw.length > MAX_HEAD) return;
     const { block, maybe } = open;
@@ -336,18 +336,16 @@ export class Scanner {
     if (taken === "maybe") {
       maybe.push(raw);
       open.maybeSize += raw.length;
-      if (open.raws !== null && open.size + open.maybeSize > this.#limit) this.#outgrow(open);
-      return;
+      return this.#checkSize(open, open.maybeSize);
     }
     const kept = taken === "past" ? (block.kept ?? 0) : maybe.length;
     if (maybe.length > 0) this.#keepHeld(open, kept);
     if (taken !== "past") this.#keep(open, raw, line);
     if (!block.isTentative && open.raws !== null) this.#tell(open);
-    if (taken === "text") this.#giveUp(open);
-    else if (taken !== "more") {
-      this.#between.meet(block.path);
-      this.#close(open, "closed", taken === "past" ? [...maybe.slice(kept), raw] : []);
-    }
+    if (taken === "text") return this.#giveUp(open);
+    if (taken === "more") return;
+    this.#between.meet(block.path);
+    this.#close(open, "closed", taken === "past" ? [...maybe.slice(kept), raw] : []);
   }
 
   #keepHeld(open: OpenBlock, count: number): void {
@@ -365,9 +363,11 @@ export class Scanner {
     open.size += raw.length;
   }
 
-  #outgrow(open: OpenBlock): void {
+  /** Reports a block that is too long with so many code units more, and drops its lines. */
+  #checkSize(open: OpenBlock, more: number): void {
+    if (open.raws === null || open.size + more <= this.#limit) return;
     if (open.block.isTentative) return this.#giveUp(open);
-    this.#fail(open, unreadable(open.raws!.length, "too-long", `over ${this.#limit} UTF-16 code units`));
+    this.#fail(open, unreadable(open.raws.length, "too-long", `over ${this.#limit} UTF-16 code units`));
     open.raws = null;
     open.lines = open.maybe = [];
   }

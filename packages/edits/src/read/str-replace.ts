@@ -102,14 +102,25 @@ export function readChange(call: Call, options: StrReplaceOptions, repairs: Repa
   if (command === "create" && text !== undefined) return [create(path, text)];
   if (command === "insert" && Number.isSafeInteger(line) && (line as number) >= 0 && now)
     return [modify(path, [changeOf("", asText(splitLines(now).lines), (line as number) + 1)!])];
-  if (command !== "str_replace" || old === undefined || now === undefined)
-    return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
+  if (command === "str_replace" && old !== undefined && now !== undefined)
+    return replace(path, old, now, call.all, options.text, repairs);
+  return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
+}
+
+function replace(
+  path: string,
+  old: string,
+  now: string,
+  all: boolean,
+  text: string | undefined,
+  repairs: Repair[],
+): FilePatch[] {
   if (old === "" && now !== "")
     // All of a file that is empty or not there yet, and the start of any other.
-    return options.text === undefined ? [create(path, now)] : [modify(path, [changeOf("", now, 1)!])];
-  const every = call.all ? replaceAll(path, old, now, options.text) : null;
+    return text === undefined ? [create(path, now)] : [modify(path, [changeOf("", now, 1)!])];
+  const every = all ? replaceAll(path, old, now, text) : null;
   if (every !== null) return every;
-  const widened = widen(old, now, options.text);
+  const widened = widen(old, now, text);
   if (widened !== null) return modifyBy(path, widened, repairs, 0);
   const bare = takeOffGutter(splitLines(old).lines, splitLines(now).lines, repairs, 0);
   return modifyBy(path, changeOf(asText(bare.old), asText(bare.now)), repairs, 0);

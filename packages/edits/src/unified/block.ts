@@ -9,7 +9,6 @@ import {
   type Diff,
   type FileInProgress,
   isChanged,
-  isListed,
   isMarked,
   mend,
   openDiff,
@@ -20,6 +19,7 @@ import { checkGlued, closeFile, readHeader } from "./header.js";
 import { parseHunkHeader, readHunk } from "./hunk.js";
 import { HunkEnd } from "./hunk-end.js";
 import { parseGitNames, parseNameLine } from "./names.js";
+import { TextBehind } from "./text-behind.js";
 
 /** A line of a header of git's or of a plain diff. */
 const HEADER_LINE =
@@ -141,8 +141,10 @@ class UnifiedBlock implements EditBlock {
       return this.#takeHeader(line);
     }
     this.#takeNames(names);
-    const body = this.#body;
-    if (body === null) return this.#takeHeader(line);
+    return this.#body === null ? this.#takeHeader(line) : this.#takeBody(line, this.#body);
+  }
+
+  #takeBody(line: string, body: HunkEnd): Taken {
     if (this.#isHunkHeader(line)) return this.#endHunk(0) ? "past" : this.#startHunk(line);
     if (line.startsWith("diff --git ")) return this.#endHunk(0) ? "past" : this.#startHeader(line);
     if (line.startsWith("--- ") && !(this.#git && body.isOwed)) {
@@ -276,14 +278,7 @@ class UnifiedBlock implements EditBlock {
       } else if (line.startsWith("diff --git ") || startsNames(lines, at)) {
         if (this.#isDoubled && repairs.length === 0) repair(repairs, at, "doubled-lines");
         readHeader(diff);
-      } else {
-        // A line in no header and no hunk; those above the opening one are the head's.
-        const isInBlock = (rows?.[at] ?? at) >= start;
-        refuseForeign(line, at, diff.open?.file.after);
-        if (isInBlock || line.startsWith("--- ")) checkGlued(diff, at);
-        if (isInBlock && isChanged(line)) refuseStray(lines, at);
-        diff.at++;
-      }
+      } else passLine(diff, (rows?.[at] ?? at) >= start);
     }
     closeFile(diff);
     return diff.files.length > 0 ? diff.files : refuse(0, "no-hunk");
@@ -300,41 +295,17 @@ class UnifiedBlock implements EditBlock {
   }
 }
 
+/** Passes over a line in no header and no hunk; those above the opening one are not in the block. */
+function passLine(diff: Diff, isInBlock: boolean): void {
+  const { at, lines } = diff;
+  const line = lines[at]!;
+  refuseForeign(line, at, diff.open?.file.after);
+  if (isInBlock || line.startsWith("--- ")) checkGlued(diff, at);
+  if (isInBlock && isChanged(line)) refuseStray(lines, at);
+  diff.at++;
+}
+
 function refuseStray(lines: readonly string[], at: number): never {
   const row = Math.min(at, lines.length - 1);
   return refuse(row, "stray-line", quote(lines[row]!));
-}
-
-/** Follows the text behind a diff, in which a changed line may be one of the diff that was lost. */
-class TextBehind {
-  #above: string | null = null;
-  /** There was prose, a fence, or the end of one. */
-  #hasProse: boolean;
-  #hasFence: boolean;
-  #hasEnd: boolean;
-  /** Changed lines are those of something else from here. */
-  #isOver = false;
-  /** The diff was complete, or a blank line follows it. */
-  #isApart = false;
-
-  constructor(isFenced: boolean) {
-    this.#hasProse = this.#hasFence = this.#hasEnd = isFenced;
-  }
-
-  /** Takes the next line. `isSure`: the counts fit; `isHollow`: the last hunk changes nothing yet. Null where it is not meant. */
-  take(line: string, isSure: boolean, isHollow: boolean): "item" | "line" | null {
-    const isItem = !isHollow && isListed(line, this.#above ?? "x", this.#hasProse, isSure);
-    const stray = isChanged(line) && (isHollow || !this.#isOver) ? (isItem ? "item" : "line") : null;
-    this.#isApart ||= isSure || line.trim() === "";
-    // Behind one space it may be context.
-    const isFence = openFence(line) !== null && !/^ (?! )/.test(line);
-    const opensOther = this.#isApart && this.#above !== null && !this.#hasFence;
-    this.#isOver ||= line === "-- " || (isFence ? opensOther : this.#hasEnd && !/^[ +-]/.test(line));
-    if (isFence) {
-      this.#hasEnd ||= this.#hasFence;
-      this.#hasFence = true;
-    } else this.#hasProse ||= line.trim() !== "" && line[0] !== " ";
-    this.#above = line;
-    return stray;
-  }
 }

@@ -92,14 +92,16 @@ export class HunkEnd {
       return "more";
     }
     if (line.startsWith("\\ ")) return this.#confirm(line);
-    if (this.#fence !== null && closesFence(line, this.#fence, 0)) {
-      if (this.#heldFence >= 0 || (this.#left !== null && !(this.isOwed && this.#isFitting))) return this.#past();
-      this.#heldFence = this.held;
-      return this.#hold(line);
-    }
+    if (this.#fence !== null && closesFence(line, this.#fence, 0)) return this.#takeFence(line);
     if (this.#heldFence >= 0 && this.#isBehindFence(line)) return this.#past();
     if (isMarked(line)) return this.#takeMarked(line, before);
     return this.#mayFollow ? this.#takeBare(line) : this.#takeBehind(line);
+  }
+
+  #takeFence(line: string): "maybe" | "past" {
+    if (this.#heldFence >= 0 || (this.#left !== null && !(this.isOwed && this.#isFitting))) return this.#past();
+    this.#heldFence = this.held;
+    return this.#hold(line);
   }
 
   #isBehindFence(line: string): boolean {
@@ -147,14 +149,7 @@ export class HunkEnd {
     const { held } = this;
     const isNote = line?.[0] === "\\";
     if (this.#heldFence >= 0) this.doubt ??= this.#taken + this.#heldFence + 1;
-    if (this.#doubled !== null && !isNote) {
-      // One blank line is behind each of doubled lines, but for the last of a side that has no line feed at its end.
-      const { old, new: added, first } = this.#doubled;
-      const isGap = held === 1 && this.#blanks === 1;
-      const isEnd = held === 0 && this.#hasGap && (old === 0 || added === 0);
-      if (!first && !isGap && !isEnd) this.#doubled = null;
-      else this.#hasGap ||= isGap && !first;
-    }
+    if (this.#doubled !== null && !isNote) this.#followDoubled(this.#doubled);
     if (this.#left !== null) {
       if (!this.#created) this.#left.old -= held;
       this.#left.new -= held;
@@ -171,6 +166,14 @@ export class HunkEnd {
       this.#doubled.first = false;
     }
     return "more";
+  }
+
+  /** One blank line is behind each of doubled lines, but for the last of a side that has no line feed at its end. */
+  #followDoubled({ old, new: added, first }: Counts & { first: boolean }): void {
+    const isGap = this.held === 1 && this.#blanks === 1;
+    const isEnd = this.held === 0 && this.#hasGap && (old === 0 || added === 0);
+    if (!first && !isGap && !isEnd) this.#doubled = null;
+    else this.#hasGap ||= isGap && !first;
   }
 
   #past(): "past" {

@@ -92,6 +92,8 @@ export function formatHunk({ oldStart, newStart, lines, anchors, ...hunk }: Hunk
   }
 }
 
+type WritableHunk = { -readonly [Name in keyof Hunk]: Hunk[Name] };
+
 interface HunkBody {
   readonly lines: readonly string[];
   /** The hash of the lines, if they needed no change and are as many as counted. */
@@ -123,15 +125,19 @@ export function readHunk(diff: Diff, { file, git, tellApart }: FileInProgress, e
   if (!checkCounts(diff, at, header, body, file, extent !== undefined)) return;
   const { lines, unended = [] } = body;
   const id = tellApart(body.hash ?? hunkId(lines));
-  const hunk: { -readonly [Name in keyof Hunk]: Hunk[Name] } = { id, oldStart, newStart, lines };
+  const hunk: WritableHunk = { id, oldStart, newStart, lines };
   if (section !== undefined) hunk.section = section;
-  const last = unended.length > 0 ? lastLines(lines) : null;
-  for (const index of unended) {
-    if (index === last!.old) hunk.oldNoNewline = true;
-    if (index === last!.new) hunk.newNoNewline = true;
-    if (index !== last!.old && index !== last!.new) mend(diff, diff.at - 1, "misplaced-no-newline");
-  }
+  if (unended.length > 0) noteEnds(diff, hunk, unended);
   file.hunks.push(hunk);
+}
+
+function noteEnds(diff: Diff, hunk: WritableHunk, unended: readonly number[]): void {
+  const last = lastLines(hunk.lines);
+  for (const index of unended) {
+    if (index === last.old) hunk.oldNoNewline = true;
+    if (index === last.new) hunk.newNoNewline = true;
+    if (index !== last.old && index !== last.new) mend(diff, diff.at - 1, "misplaced-no-newline");
+  }
 }
 
 function checkCounts(
@@ -162,8 +168,22 @@ function checkCounts(
 /** Takes the lines up to where the header's counts end, as git reads them. Null where the lines do not fit them. */
 function takeCounted(diff: Diff, { oldCount, newCount }: HunkHeader, git: boolean): HunkBody | null {
   if (oldCount === null || newCount === null) return null;
-  const { text, lines, at: from, offset: start } = diff;
-  let [old, added, offset, end, isPlain] = [oldCount, newCount, start, from, true];
+  const { lines, at: from, offset: start } = diff;
+  const found = findCounted(diff, oldCount, newCount, git);
+  if (found === null) return null;
+  const { end, offset, isPlain } = found;
+  const isNoted = isNoNewline(lines[end]);
+  if (!isPlain || isNoted) return takeLines(diff, isNoted ? end + 1 : end, false);
+  diff.at = end;
+  diff.offset = offset;
+  return { lines: lines.slice(from, end), hash: diff.hash(start, offset - 1) };
+}
+
+/** Where the counts end; `isPlain`: each line has its mark. */
+function findCounted({ text, lines, at: from, offset: start, asGit }: Diff, old: number, added: number, git: boolean) {
+  let offset = start;
+  let isPlain = true;
+  let end = from;
   for (; old > 0 || added > 0; end++) {
     // Of the text, since a line is a view of it: to ask the line is to ask both.
     const mark = text.charCodeAt(offset);
@@ -174,18 +194,13 @@ function takeCounted(diff: Diff, { oldCount, newCount }: HunkHeader, git: boolea
     } else if (mark === PLUS) added--;
     else if (mark === MINUS) {
       // Too large a count would swallow the next file's header; one that git wrote begins with `diff`.
-      if (!diff.asGit && !git && startsFile(lines, end)) return null;
+      if (!asGit && !git && startsFile(lines, end)) return null;
       old--;
     } else if (end > from && isNoNewline(lines[end])) isPlain = false;
     else return null;
     offset += lines[end]!.length + 1;
   }
-  if (old < 0 || added < 0) return null;
-  const isNoted = isNoNewline(lines[end]);
-  if (!isPlain || isNoted) return takeLines(diff, isNoted ? end + 1 : end, false);
-  diff.at = end;
-  diff.offset = offset;
-  return { lines: lines.slice(from, end), hash: diff.hash(start, offset - 1) };
+  return old < 0 || added < 0 ? null : { end, offset, isPlain };
 }
 
 function takeLines(diff: Diff, end: number, isCreated: boolean): HunkBody {
