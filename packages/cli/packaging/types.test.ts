@@ -85,7 +85,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "parlance-types-"));
   await writeFile(join(folder, "package.json"), '{ "name": "user", "private": true, "type": "module" }');
-  const tarballs = (await pack(folder)).filter((path) => !/-(cli|codegen|store-redis)-/.test(path));
+  const tarballs = (await pack(folder)).filter((path) => !/-(cli|store-redis)-/.test(path));
   const compilers = versions.map((version) => `typescript-${version}@npm:typescript@${version}`);
   const react = ["react@19.3.1", "@types/react@19.3.3"];
   await install(folder, ...tarballs, ...react, "@types/node@20.19.43", ...compilers);

@@ -14,10 +14,9 @@ export const below: Readonly<Record<string, readonly string[]>> = {
   react: ["wire"],
   protocols: ["edits", "wire"],
   edits: [],
-  codegen: ["language", "wire"],
   conformance: ["wire", "server"],
   inspect: ["client", "wire", "conformance", "edits"],
-  cli: ["client", "wire", "language", "codegen", "conformance", "edits", "inspect"],
+  cli: ["client", "wire", "language", "conformance", "edits", "inspect"],
 };
 
 /** The TypeScript files of a folder, by their paths from the root. */
