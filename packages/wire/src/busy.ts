@@ -1,6 +1,5 @@
 import type { AnyMessage } from "./any-message.js";
-import type { Contract } from "./contract/contract.js";
-import type { Side } from "./contract/message.js";
+import type { Contract, Side } from "./contract/contract.js";
 import { OpenAsks } from "./exchange.js";
 
 /** Refuses a peer's asks that exclude another of its open asks. */

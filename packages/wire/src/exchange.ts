@@ -1,7 +1,5 @@
 import type { AnyMessage } from "./any-message.js";
-import type { Contract } from "./contract/contract.js";
-import type { Exchange, Reply, Whole } from "./contract/exchange.js";
-import type { Side } from "./contract/message.js";
+import type { Contract, Exchange, Reply, Side, Whole } from "./contract/contract.js";
 import { parsePointer, valueAt } from "./internal/pointer.js";
 import { type JsonObject, matches } from "./json.js";
 

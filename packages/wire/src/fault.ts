@@ -1,6 +1,5 @@
 import type { AnyMessage } from "./any-message.js";
-import type { Contract } from "./contract/contract.js";
-import type { Fault, FaultPlaces } from "./contract/fault.js";
+import type { Contract, Fault, FaultPlaces } from "./contract/contract.js";
 import type { Json } from "./contract/json.js";
 import { brief, MAX_MESSAGE, misuse, quoteBody, Refusal } from "./errors.js";
 import { parsePointer, setAt, valueAt } from "./internal/pointer.js";

@@ -1,5 +1,4 @@
-import type { AnswerHeader, Parameter } from "./contract/call.js";
-import type { Contract } from "./contract/contract.js";
+import type { AnswerHeader, Contract, Parameter } from "./contract/contract.js";
 import { misuse } from "./errors.js";
 
 type Parameters = Readonly<Record<string, Parameter>>;

@@ -1,16 +1,6 @@
 export type { AnyMessage } from "./any-message.js";
 export { type Bound, bind, type Input } from "./bind.js";
 export type {
-  Answer,
-  AnswerHeader,
-  Channel as ChannelContract,
-  Method,
-  Operation,
-  OperationFault,
-  Parameter,
-  Stream,
-} from "./contract/call.js";
-export type {
   AskOptions,
   ByteStream,
   Bytes,
@@ -30,13 +20,33 @@ export type {
   StreamCall,
 } from "./contract/calls.js";
 export type { Accepts, Check, CheckError, Checks, ContractValue, Examples, Reader, Reads } from "./contract/check.js";
-export type { Auth, Contract, Retry } from "./contract/contract.js";
+export type {
+  Answer,
+  AnswerHeader,
+  Auth,
+  Channel as ChannelContract,
+  Contract,
+  Exchange,
+  Fault,
+  FaultPlaces,
+  Message,
+  Method,
+  Operation,
+  OperationFault,
+  Parameter,
+  Profile,
+  Reading,
+  Reply,
+  Retry,
+  Shape,
+  Side,
+  Stream,
+  Tag,
+  TextPlaces,
+  Whole,
+} from "./contract/contract.js";
 export type { ContractDocument, TranscriptLine } from "./contract/document.js";
-export type { Exchange, Reply, Whole } from "./contract/exchange.js";
-export type { Fault, FaultPlaces } from "./contract/fault.js";
 export type { Json, Pointer } from "./contract/json.js";
-export type { Message, Shape, Side, Tag, TextPlaces } from "./contract/message.js";
-export type { Profile, Reading } from "./contract/reading.js";
 export type { Schema, SchemaName, SchemaObject } from "./contract/schema.js";
 export {
   Disconnected,

@@ -1,55 +1,341 @@
-import type { Channel, Operation } from "./call.js";
-import type { Exchange } from "./exchange.js";
-import type { Fault } from "./fault.js";
-import type { Message, Tag } from "./message.js";
-import type { Profile, Reading } from "./reading.js";
+// Generated from schemas/contract.schema.json by packages/language/test/contract-types.test.ts. Do not edit: change the schema, and
+// run `npx vitest run packages/language/test/contract-types.test.ts -u`.
+import type { Json, Pointer } from "./json.js";
+import type { SchemaName } from "./schema.js";
 
-/**
- * The messages and operations between a client and a server, as plain data. `contract.json` is this value with prose; the generated value is this
- * value with validators. `schemas/contract.schema.json` closes the vocabulary.
- */
+/** What a contract.json may say. The vocabulary is closed: a protocol that needs another word is a design discussion. */
 export interface Contract {
-  /** Version of this model. A runtime refuses a contract of a format it does not know. */
+  /** Version of this vocabulary. A runtime refuses a format that it does not know. */
   readonly format: 1;
-  /** Kebab-case; names the folder, the generated file and the package's subpath. */
+  /** The protocol's name, in lower case with hyphens, such as my-agent. It is the folder's name, and names the generated files. */
   readonly name: string;
-  /** Base URL where the protocol's document expects a server. */
+  /** Where a server is expected, beginning with http:// or https://, such as http://localhost:8080. */
   readonly url: string;
+  /** How a client authenticates. Without it, there is no authentication. */
   readonly auth?: Auth;
-  /** Whether any parameter or the API key is in a header or cookie. Derived, so that other clients load no code for them. */
-  readonly headers?: true;
-  /** Names of properties and parameters whose values are secrets: derived from `x-secret`. Recordings leave them out. */
-  readonly secrets?: readonly string[];
+  /** How a frame names its message. */
   readonly tag: Tag;
-  /** The input name that identifies a session across operations, streams and channels (`session_id`). */
+  /** The parameter that identifies a session across operations, streams and channels, such as session_id. */
   readonly session?: string;
   /** Every message of streams and channels, by the name it has in memory. For a shape tag the order is the order of matching. */
   readonly messages: Readonly<Record<string, Message>>;
+  /** HTTP requests, by the name that a caller uses. Names are identifiers, such as listFiles. */
   readonly operations: Readonly<Record<string, Operation>>;
+  /** WebSockets, by the name that a caller uses. Names are identifiers, such as session. */
   readonly channels: Readonly<Record<string, Channel>>;
+  /** Which message answers which. */
   readonly exchanges?: readonly Exchange[];
+  /** What real peers write beside the document, and the documented form that it is read as. Rules run in order, before the tag is read. */
   readonly reading?: readonly Reading[];
-  /**
-   * Named ways to write a superset of the documented form: message name -> properties to add. `{ "copyOf": "args" }`, also within an
-   * object, stands for the message's own property `args`.
-   */
+  /** Named ways to write more than the document says: profile, message, and the properties to add. */
   readonly profiles?: Readonly<Record<string, Profile>>;
-  /** The default profile. Without it, the documented form is written. */
+  /** The profile that is written where the caller names none. Without it, the documented form is. */
   readonly profile?: string;
+  /** The body of a refusal: an HTTP answer with a status of 400 or more. */
   readonly fault: Fault;
+  /** How often a client repeats an operation that may be repeated. */
   readonly retry?: Retry;
+  /** Whether any parameter or the API key is in a header or cookie. Derived. */
+  readonly headers?: true;
+  /** Names of properties and parameters whose values are secrets, which recordings leave out. Derived from `x-secret`. */
+  readonly secrets?: readonly string[];
 }
 
-/** Either a bearer token or an API key. */
+/** How a client authenticates. Without it, there is no authentication. */
 export interface Auth {
-  /** RFC 6750 bearer token; `optional` when a local single user needs none. */
+  /** "required", or "optional" where a local single user needs none: a token in the header Authorization: Bearer (RFC 6750). */
   readonly bearer?: "required" | "optional";
-  /** A key in a header of its own, which `header` names. */
+  /** "required" or "optional": an API key in a header of its own. Instead of "bearer", and together with "header". */
   readonly apiKey?: "required" | "optional";
+  /** The header that carries the API key, such as X-API-Key. */
   readonly header?: string;
 }
 
+/** How a frame names its message. */
+export type Tag =
+  | {
+      readonly in: "event";
+    }
+  | {
+      readonly in: "property";
+      /** The property that names the message, such as type. Only where "in" is "property". */
+      readonly property: string;
+      /** true: the SSE event name says it too, and stands in where the property is missing. Only where "in" is "property". */
+      readonly event?: true;
+    }
+  | {
+      readonly in: "shape";
+    };
+
+/** A message: its schema, and how it is told apart. */
+export interface Message {
+  /** The file of its schema, such as messages/text.json. */
+  readonly schema: SchemaName;
+  /** What tells this message apart, where the tag is in the shape. */
+  readonly shape?: Shape;
+  /** This message says that something failed, and where it says what. */
+  readonly fault?: FaultPlaces;
+}
+
+/** What tells this message apart, where the tag is in the shape. */
+export interface Shape {
+  /** Constants of the body. They are filled in on the way out and are not part of the message in memory. */
+  readonly const?: Readonly<Record<string, Json>>;
+  /** Properties that the body has. */
+  readonly required?: readonly string[];
+  /** Properties that the body does not have. */
+  readonly forbidden?: readonly string[];
+}
+
+/** Message name to the properties that are added to it. { "copyOf": "args" }, also within an object, stands for the message's own property args. */
+export type Profile = Readonly<Record<string, Readonly<Record<string, Json>>>>;
+
+/** The body of a refusal: an HTTP answer with a status of 400 or more. */
+export interface Fault {
+  /** The file of the body's schema. */
+  readonly schema: SchemaName;
+  /** Where the error code is. The first place is written, all are read. */
+  readonly code?: readonly Pointer[];
+  /** Where the text for a user is. The first place is written, all are read. */
+  readonly text: readonly Pointer[];
+  /** Where further details are. */
+  readonly details?: readonly Pointer[];
+  /** What is written as the details where a refusal has none. */
+  readonly noDetails?: Json;
+  /** Where the body says that the work can go on. */
+  readonly recoverable?: readonly Pointer[];
+  /** The error codes that there are. */
+  readonly codes?: Readonly<Record<string, FaultCode>>;
+}
+
+/** An error code. */
+export interface FaultCode {
+  /** The HTTP status that it goes with. */
+  readonly status?: number;
+  /** Of all refusals with its status that name no code of their own. One code a status. */
+  readonly generic?: true;
+  /** Whether the work can go on after it. */
+  readonly recoverable?: boolean;
+}
+
+/** How often a client repeats an operation that may be repeated. */
 export interface Retry {
-  /** Seconds to wait before the second, third, … attempt of an operation that may be repeated. */
+  /** Seconds to wait before the second, third, … attempt. */
   readonly waits: readonly number[];
+}
+
+/** Who writes something: the client is the editor, the server the agent. */
+export type Side = "client" | "server";
+
+/** A header of an answer. */
+export interface AnswerHeader {
+  /** "string", "integer", "number" or "boolean": it travels as text. */
+  readonly type: "string" | "integer" | "number" | "boolean";
+  /** true: every such answer has it. */
+  readonly required?: true;
+}
+
+/** A parameter. */
+export interface Parameter {
+  /** "path", "query", "header" or "cookie". A channel has none of the last two: browsers cannot send them with a WebSocket. */
+  readonly in: "path" | "query" | "header" | "cookie";
+  /** "string", "integer", "number" or "boolean": it travels as text. */
+  readonly type: "string" | "integer" | "number" | "boolean";
+  /** true: the request needs it. A parameter in the path always is. */
+  readonly required?: true;
+}
+
+/** Where a message says what failed. */
+export interface FaultPlaces {
+  /** Where the error code is. */
+  readonly code?: readonly Pointer[];
+  /** Where the text for a user is. */
+  readonly text: readonly Pointer[];
+  /** Where further details are. */
+  readonly details?: readonly Pointer[];
+  /** What is written as the details where a refusal has none. */
+  readonly noDetails?: Json;
+  /** Where it says that the work can go on. */
+  readonly recoverable?: readonly Pointer[];
+}
+
+/** A refusal. */
+export interface OperationFault {
+  /** true: the body is plain text, not the fault's. */
+  readonly text?: true;
+}
+
+/** Where an answer's text is, for text(). */
+export interface TextPlaces {
+  /** Message name to the property whose text is appended. */
+  readonly append: Readonly<Record<string, string>>;
+  /** Message name to the property whose text replaces what was appended. */
+  readonly final?: Readonly<Record<string, string>>;
+}
+
+/** An answer by Server-Sent Events. */
+export interface Stream {
+  /** The messages that the server sends. */
+  readonly messages: readonly string[];
+  /** Messages after which the stream is over. With none, it ends by the caller's close or by closedBy. */
+  readonly end?: readonly string[];
+  /** The data of the event that follows the last message, such as [DONE]. The stream is over with it, and a stream that stops without it was cut. */
+  readonly sentinel?: string;
+  /** Messages after which the end of the body is an end too, though more may follow. */
+  readonly mayEnd?: readonly string[];
+  /** The operation that ends the session, and with it this stream. */
+  readonly closedBy?: string;
+  /** The message that says that the work behind the stream failed. */
+  readonly fault?: string;
+  /** Where the answer's text is, for text(). */
+  readonly text?: TextPlaces;
+}
+
+/** An HTTP request and its answer. */
+export interface Operation {
+  /** The HTTP method. */
+  readonly method: Method;
+  /** The path, such as /sessions/{session_id}/prompt. */
+  readonly path: string;
+  /** Other paths that a server reads as this operation; never written. */
+  readonly alsoAt?: readonly string[];
+  /** Values in the path, the query, headers and cookies. */
+  readonly parameters?: Readonly<Record<string, Parameter>>;
+  /** Constants of the body or the query that tell two operations of one route apart. They are filled in on the way out and are not part of the input. */
+  readonly when?: Readonly<Record<string, Json>>;
+  /** The file of the body's schema, an object. Its properties join the parameters in one flat input. */
+  readonly body?: SchemaName;
+  /** The media type of a body of bytes, such as application/octet-stream, instead of "body". */
+  readonly binary?: string;
+  /** What a server answers: one of json, text, binary and stream, or an empty body. */
+  readonly answer: Answer;
+  /** What the operation may be refused with. */
+  readonly faults?: Readonly<Record<string, OperationFault>>;
+  /** Whether the request or answer has bytes, or the answer has headers. Derived. */
+  readonly transfer?: true;
+}
+
+/** The HTTP method. */
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+/** What a server answers: one of json, text, binary and stream, or an empty body. */
+export interface Answer {
+  /** The HTTP status, from 200 to 299. */
+  readonly status: number;
+  /** The file of the answer's schema. */
+  readonly json?: SchemaName;
+  /** The content type of an answer in text, such as text/plain. */
+  readonly text?: string;
+  /** The media type of an answer of bytes, such as application/octet-stream. */
+  readonly binary?: string;
+  /** Headers of an answer, by name. The result of the call is an object with them beside the body. */
+  readonly headers?: Readonly<Record<string, AnswerHeader>>;
+  /** The answer is a stream of Server-Sent Events. */
+  readonly stream?: Stream;
+}
+
+/** A WebSocket. */
+export interface Channel {
+  /** The path, such as /sessions/{session_id}. */
+  readonly path: string;
+  /** Other paths that a server reads as this channel; never written. */
+  readonly alsoAt?: readonly string[];
+  /** Values in the path and the query. */
+  readonly parameters?: Readonly<Record<string, Parameter>>;
+  /** The messages that the client may send. */
+  readonly client: readonly string[];
+  /** The messages that the server may send. */
+  readonly server: readonly string[];
+  /** The messages that must come first. */
+  readonly open?: {
+    /** The client's first message. */
+    readonly client?: string;
+    /** The server's first message. */
+    readonly server?: string;
+  };
+  /** The client's message after which the server may drop the connection, also with no close frame: that is an end. */
+  readonly cancel?: string;
+  /** The operation that ends the session, and with it this channel. */
+  readonly closedBy?: string;
+  /** The server's message that says that the work behind the channel failed. */
+  readonly fault?: string;
+  /** Where the answer's text is. */
+  readonly text?: TextPlaces;
+}
+
+/** A message that wants an answer. */
+export interface Exchange {
+  /** The message that asks. */
+  readonly ask: string;
+  /** Who asks: "client" or "server". */
+  readonly by: Side;
+  /** The ask's property that its answers repeat. Without it, answers come in the order of the asks. */
+  readonly key?: string;
+  /** The message is an ask only when these fields have these values. */
+  readonly when?: Readonly<Record<string, Json>>;
+  /** By order only: asks with the same busy message exclude each other; a second one is answered with it at once. */
+  readonly busy?: string;
+  /** What answers it: messages of the other side, or operations. */
+  readonly answers: readonly Reply[];
+}
+
+/** An answer: either "message" or "operation", and one of them only. */
+export interface Reply {
+  /** The message that answers. */
+  readonly message?: string;
+  /** The operation whose request answers. */
+  readonly operation?: string;
+  /** The answer's own name for the key. */
+  readonly key?: string;
+  /** The answer settles only a part, and the ask stays open, when one of these fields has one of these values. */
+  readonly partial?: Readonly<Record<string, readonly Json[]>>;
+  /** An answer to a part settles the ask nevertheless when one of these holds: the ask has only that part. */
+  readonly whole?: readonly Whole[];
+  /** By order: the property that, where present, names the ask that is answered. */
+  readonly echo?: string;
+}
+
+/** A condition. Without a keyword it always holds. */
+export interface Whole {
+  /** The answer's fields have these values. */
+  readonly when?: Readonly<Record<string, Json>>;
+  /** The answer's fields repeat what the ask has at these JSON Pointers. A pointer that leads nowhere in the ask holds. */
+  readonly same?: Readonly<Record<string, Pointer>>;
+  /** The list at this JSON Pointer of the ask has at most one item. */
+  readonly single?: Pointer;
+}
+
+/** One thing that real peers write, and how it is read. `where` guards; then each named change is made. */
+export interface Reading {
+  /** Who writes it: "client" or "server". */
+  readonly of: Side;
+  /** Only in this operation: in its JSON answer where "of" is "server", in its request's body where it is "client". Otherwise in messages. */
+  readonly operation?: string;
+  /** JSON Pointer to the value that must stand there. */
+  readonly where?: Readonly<Record<Pointer, Json>>;
+  /** JSON Pointer to the property's documented name. A documented name that is present wins. */
+  readonly rename?: Readonly<Record<Pointer, string>>;
+  /** Places whose property is left out. */
+  readonly remove?: readonly Pointer[];
+  /** JSON Pointer to pairs of a written value and the documented one. A written value alone, such as [null], is left out with its property. */
+  readonly values?: Readonly<Record<Pointer, readonly (readonly [Json, Json?])[]>>;
+  /** Places whose string is read in upper case. */
+  readonly upper?: readonly Pointer[];
+  /** JSON Pointer to "array", or to { "property": "…" }: the string there becomes an object with it, or the value an array of one. */
+  readonly wrap?: Readonly<
+    Record<
+      Pointer,
+      | "array"
+      | {
+          /** The property that holds the string. */
+          readonly property: string;
+          /** The property that holds the string's place in its array, from 1. */
+          readonly position?: string;
+        }
+    >
+  >;
+  /** JSON Pointer to the value that is read where nothing stands. What leads to the last step must be there. */
+  readonly default?: Readonly<Record<Pointer, Json>>;
+  /** The place of an object that is the message itself. */
+  readonly unwrap?: Pointer;
 }

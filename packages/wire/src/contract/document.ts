@@ -1,6 +1,5 @@
-import type { Contract } from "./contract.js";
+import type { Contract, Side } from "./contract.js";
 import type { Json } from "./json.js";
-import type { Side } from "./message.js";
 import type { SchemaName, SchemaObject } from "./schema.js";
 
 /** A loaded contract with its prose and schemas, for linting and generating. `load` returns it. */
