@@ -59,7 +59,7 @@ export default [
   client("loco", "at once", "8.5 kB", atOnce),
   client("fold-gateway", "in all (with streams)", "12.95 kB", all.streams),
   client("based", "in all (with channels)", "14.7 kB", all.channelsAlone),
-  client("loco", "in all (with channels)", "18.25 kB", all.channels),
+  client("loco", "in all (with channels)", "18.3 kB", all.channels),
   client("fold-gateway", "with resume", "16.25 kB", resumed.streams),
   client("based", "with resume", "20.6 kB", resumed.channelsAlone),
   client("loco", "with resume", "23.9 kB", resumed.channels),

@@ -10,7 +10,13 @@ type Plugin = NonNullable<Options["esbuildPlugins"]>[number];
 const files: Readonly<Record<string, readonly string[]>> = {
   base: [
     ...["./client", "./disconnected", "./lazy", "./lifetime", "./options", "./request", "./token", "./why"],
-    ...["@parlance/wire/bind", "@parlance/wire/errors", "@parlance/wire/reading", "@parlance/wire/resume-key"],
+    ...[
+      "@parlance/wire/bind",
+      "@parlance/wire/errors",
+      "@parlance/wire/internal/http",
+      "@parlance/wire/reading",
+      "@parlance/wire/resume-key",
+    ],
   ],
   conversation: [
     ...["./cancel", "./read"],

@@ -28,6 +28,7 @@ import {
   totalsOf,
 } from "@parlance/conformance/suite";
 import { contractValue } from "@parlance/language/value";
+import { parseHttpUrl } from "@parlance/wire/internal/http";
 import packageJson from "../package.json" with { type: "json" };
 import { type ListFile, listAt, meetPatterns, update } from "./baseline.js";
 import { documentAt } from "./contract.js";
@@ -238,7 +239,7 @@ async function play(
 function meetPeer(values: Values): void {
   const given = [values.server, values["server-cmd"], values.client].filter((one) => one !== undefined);
   if (given.length !== 1) throw new UsageError("name one of --server URL, --server-cmd CMD and --client CMD");
-  if (values.server !== undefined && (!URL.canParse(values.server) || !/^https?:/.test(values.server)))
+  if (values.server !== undefined && !parseHttpUrl(values.server))
     throw new UsageError(`${values.server} is not an http or https URL`);
 }
 

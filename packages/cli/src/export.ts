@@ -12,6 +12,7 @@ import {
   markdownEnd,
   markdownHead,
 } from "@parlance/conformance";
+import { parseUrl } from "@parlance/wire/internal/http";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 import { contractHelp, describeState, recordingAt } from "./recording.js";
 
@@ -44,7 +45,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
   if ((values.har ?? false) === (values.md ?? false)) throw new UsageError("say --har or --md");
   if (values.json && values.out === undefined) throw new UsageError("--json is about the file that -o names");
-  if (!URL.canParse(values.url)) throw new UsageError(`${values.url} is not a URL`);
+  if (!parseUrl(values.url)) throw new UsageError(`${values.url} is not a URL`);
   const recording = await recordingAt(positionals, io, values.contract);
   const { name } = recording;
   let file: FileHandle | undefined;

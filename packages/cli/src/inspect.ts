@@ -4,9 +4,9 @@ import { contractValue } from "@parlance/language/value";
 import { documentAt } from "./contract.js";
 import { isDirectory } from "./folders.js";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
-import { patternsOf } from "./patterns.js";
 import { beginningOf } from "./recording.js";
 import { secretsOf } from "./secrets.js";
+import { pairsOf, patternsOf, portOf, urlOf } from "./values.js";
 
 export const help = `parlance inspect [--target URL] [--contract DIR] [--open FILE] [options]
 
@@ -50,7 +50,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const { target, open, json } = values;
   if (target === undefined && open === undefined)
     throw new UsageError("--target URL or --open FILE is needed: what to look at");
-  if (target !== undefined) checkTarget(target);
+  if (target !== undefined) urlOf(target, "send it by --header");
   const paths = {
     open: open === undefined ? undefined : resolve(io.cwd, open),
     root: await folderOf("root", values.root, io),
@@ -60,7 +60,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const name = paths.open === undefined ? undefined : (await beginningOf(paths.open)).header?.contract?.name;
   const port = portOf("port", values.port);
   const pagePort = portOf("page-port", values["page-port"]);
-  const headers = Object.fromEntries((values.header ?? []).map(headerOf));
+  const headers = pairsOf(values.header, ":", "--header NAME:VALUE");
   const patterns = await patternsOf(values.redact);
   const secrets = await secretsOf(values.secrets, io);
   if (values.contract === undefined && !(await isDirectory(resolve(io.cwd, "schemas"))))
@@ -96,29 +96,9 @@ export async function command(argv: string[], io: Io): Promise<number> {
   return exit.fine;
 }
 
-function checkTarget(target: string): void {
-  if (!/^https?:\/\//.test(target) || !URL.canParse(target))
-    throw new UsageError(`${target} is not an http or https URL`);
-  const { username, password } = new URL(target);
-  if (username || password) throw new UsageError("--target has a user name or password: send it by --header");
-}
-
 async function folderOf(option: string, path: string | undefined, io: Io): Promise<string | undefined> {
   if (path === undefined) return undefined;
   const full = resolve(io.cwd, path);
   if (!(await isDirectory(full))) throw new UsageError(`--${option} ${path} is not a folder`);
   return full;
-}
-
-function portOf(option: string, text = "0"): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`--${option} ${text} is not a port`);
-  return port;
-}
-
-function headerOf(text: string): readonly [name: string, value: string] {
-  const at = text.indexOf(":");
-  // A value may be a secret: it is not printed.
-  if (at < 1) throw new UsageError("write it as --header NAME:VALUE");
-  return [text.slice(0, at), text.slice(at + 1).trim()];
 }

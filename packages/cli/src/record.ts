@@ -6,8 +6,8 @@ import { proxy, RecordingFile } from "@parlance/conformance/node";
 import packageJson from "../package.json" with { type: "json" };
 import { contractAt } from "./contract.js";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
-import { patternsOf } from "./patterns.js";
 import { secretsOf } from "./secrets.js";
+import { patternsOf, portOf, urlOf } from "./values.js";
 
 export const help = `parlance record --target URL -o FILE [--contract DIR] [--port N] [--secrets FILE] [--redact PATTERN]... [--metadata-only] [--raw] [--json]
 
@@ -50,12 +50,8 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const { target, out, raw } = values;
   if (target === undefined) throw new UsageError("--target URL is needed: where the server is");
   if (out === undefined) throw new UsageError("-o FILE is needed: where the recording is written");
-  if (!/^https?:\/\//.test(target) || !URL.canParse(target))
-    throw new UsageError(`${target} is not an http or https URL`);
-  const { username, password } = new URL(target);
-  if (username || password) throw new UsageError("--target has a user name or password: let the client send it");
-  const port = Number(values.port ?? 0);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new UsageError(`${values.port} is not a port`);
+  urlOf(target, "let the client send it");
+  const port = portOf("port", values.port);
   const patterns = await patternsOf(values.redact);
   const secrets = await secretsOf(values.secrets, io);
   const loaded = values.contract === undefined ? undefined : await contractAt(values.contract, io);

@@ -4,6 +4,7 @@ import { formatProblem, type Problem, ReplayServer, replayClient, type Tape, unc
 import { type ListenReplayOptions, listenReplay } from "@parlance/conformance/node";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { describeState, recordingAt } from "./recording.js";
+import { pairsOf, urlOf } from "./values.js";
 
 export const help = `parlance replay FILE --as server|client [options]
 
@@ -64,16 +65,15 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const replaying = {
     contract: loaded?.contract,
     ignore: values.ignore,
-    values: pairs(values.value ?? [], "=", "--value OLD=NEW"),
+    values: pairsOf(values.value, "=", "--value OLD=NEW"),
     speed: number("speed", 0),
     wait: number("wait", 10_000),
   };
   let problems: readonly Problem[];
   if (values.as === "client") {
     if (values.target === undefined) throw new UsageError("--target URL is needed: where the server is");
-    if (!/^https?:\/\//.test(values.target) || !URL.canParse(values.target))
-      throw new UsageError(`${values.target} is not an http or https URL`);
-    const headers = pairs(values.header ?? [], ":", "--header NAME:VALUE");
+    urlOf(values.target, "send it by --header");
+    const headers = pairsOf(values.header, ":", "--header NAME:VALUE");
     problems = await replayClient(tape, { ...replaying, baseUrl: values.target, headers, fetch, webSocket });
   } else
     problems = await serve(
@@ -112,15 +112,4 @@ async function serve(
   await aborted(interrupt);
   await listening.close();
   return replay.problems;
-}
-
-function pairs(texts: readonly string[], by: string, what: string): Record<string, string> {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const at = text.indexOf(by);
-      // A value may be a secret: it is not printed.
-      if (at < 1) throw new UsageError(`write it as ${what}`);
-      return [text.slice(0, at), text.slice(at + 1).trim()];
-    }),
-  );
 }

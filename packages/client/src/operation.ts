@@ -1,6 +1,7 @@
 import type { AnyContract, CallOptions, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { Disconnected, quoteBody, Violation } from "@parlance/wire/errors";
+import { mediaType } from "@parlance/wire/internal/http";
 import { parseJson } from "@parlance/wire/json";
 import { assertChecked, checkOf } from "@parlance/wire/message-decoder";
 import { timedOut } from "./disconnected.js";
@@ -32,7 +33,7 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
       ...ours,
     };
     const response = await requests.ask(method, name, input, own, life, fields, body && { body: JSON.stringify(body) });
-    const type = (response.headers.get("Content-Type") ?? "").split(";")[0]!.trim().toLowerCase();
+    const type = mediaType(response.headers.get("Content-Type")) ?? "";
     // Bytes are not text, unless their media type is.
     const asText = answer.binary === undefined ? answer.text : TEXT.test(answer.binary);
     const fits = wanted === undefined ? type !== HTML : type === wanted || (asText && TEXT.test(type));

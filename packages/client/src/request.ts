@@ -1,6 +1,7 @@
 import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { brief, disconnected, MAX_QUOTED, misuse } from "@parlance/wire/errors";
+import { parseUrl } from "@parlance/wire/internal/http";
 import { unloaded, unloadedLate } from "./disconnected.js";
 import type { Lifetime } from "./lifetime.js";
 import type { ConnectOptions } from "./options.js";
@@ -131,12 +132,8 @@ function parsed(address: string): URL {
   if (isPath && typeof location === "undefined")
     throw wrong("is a path, which only a page can resolve: write the whole address");
   if (!isPath && !/^https?:\/\//i.test(address)) throw misuse(`add http:// to baseUrl "${address}"`);
-  let url: URL;
-  try {
-    url = new URL(address, isPath ? location.href : undefined);
-  } catch {
-    throw wrong("is not a URL");
-  }
+  const url = parseUrl(address, isPath ? location.href : undefined);
+  if (!url) throw wrong("is not a URL");
   if (!/^http/.test(url.protocol)) throw wrong(`is ${url.protocol} in this page: write the whole address`);
   // Requests would be sent without them: `fetch` takes no address that contains a password.
   if (url.username || url.password)

@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import { parseUrl } from "@parlance/wire/internal/http";
 import type { Finding } from "./finding.js";
 import { type ContractFolder, isObject } from "./folder.js";
 
@@ -93,8 +94,7 @@ function reachable(files: Files, roots: readonly string[]): ReadonlySet<string> 
 }
 
 /** The file that a reference in another one names: `../schemas/x.json#/$defs/y` beside `messages/z.json`. */
-const beside = (file: string, reference: string) =>
-  URL.canParse(reference, `parlance:/${file}`) ? new URL(reference, `parlance:/${file}`).pathname.slice(1) : "";
+const beside = (file: string, reference: string) => parseUrl(reference, `parlance:/${file}`)?.pathname.slice(1) ?? "";
 
 /** Every string of a JSON value with its key. */
 function* strings(value: unknown, key = ""): Generator<[key: string, text: string]> {

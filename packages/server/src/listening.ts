@@ -1,6 +1,6 @@
 import { assertLimits, misuse } from "@parlance/wire/errors";
+import { isLoopback } from "@parlance/wire/internal/http";
 import { Scope } from "@parlance/wire/scope";
-import { isLoopback } from "./http/origin.js";
 import type { App } from "./serve.js";
 
 /** What `listen` takes in every runtime. */

@@ -1,8 +1,8 @@
 import type { AnyContract, OpenSocket } from "@parlance/wire";
+import { parseUrl } from "@parlance/wire/internal/http";
 import { pair } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import type { Answer } from "./http/answer.js";
-import { parseUrl } from "./http/origin.js";
 import { type HttpRequest, WebRequest } from "./http/request.js";
 import { toResponse } from "./http/response.js";
 import type { Accepted } from "./ports.js";

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { misuse } from "@parlance/wire";
+import { isLoopback, originPattern } from "@parlance/wire/internal/http";
 import type { HeaderList } from "../recording.js";
 
 // Which requests a replay or a mock lets in: a page of any origin could read a recording, and write to this machine's memory.
@@ -14,12 +15,16 @@ export interface Guard {
   preflight(method: string | undefined, asked: IncomingHttpHeaders): HeaderList | undefined;
 }
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?|.*\.localhost)$/i;
-
 /** An origin, or one with `*` in place of its host or its port. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(\*|[^/?#*]+(:\*)?)$/i;
 
-const nameIn = (host = "") => host.replace(/:\d+$/, "");
+/**
+ * Whether a Host header names another machine than the loopback interface that a server listens on. A page that rebound its own DNS name to this
+ * machine sends that name.
+ */
+export function isRebound(host: string, header: string): boolean {
+  return isLoopback(host) && !isLoopback(header.replace(/:\d+$/, ""));
+}
 
 /** @throws `TypeError` for an origin that is none */
 export function guard(host: string, origins: readonly string[]): Guard {
@@ -40,7 +45,7 @@ export function guard(host: string, origins: readonly string[]): Guard {
     headersFor,
     refusalOf(headers) {
       const { origin, host: named = "" } = headers;
-      if (LOOPBACK.test(host) && !LOOPBACK.test(nameIn(named))) return "this server answers to loopback names only";
+      if (isRebound(host, named)) return "this server answers to loopback names only";
       if (origin === undefined)
         return headers["sec-fetch-site"] === "cross-site" ? "requests from other sites are refused" : undefined;
       if (!isOther(headers) || patterns.some((pattern) => pattern.test(origin))) return undefined;
@@ -65,6 +70,5 @@ function patternOf(origin: string): RegExp {
     throw misuse(
       `"${origin}" is not an origin: write it like "http://localhost:5173", "http://localhost:*" or "vscode-webview://*"`,
     );
-  const [start, ...rest] = origin.split("*").map((text) => text.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${[start, ...rest].join("[^/]+")}$`, "i");
+  return originPattern(origin);
 }

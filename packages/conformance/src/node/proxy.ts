@@ -20,6 +20,7 @@ import { forward, type Guided } from "./forward.js";
 import { frames } from "./frames.js";
 import { flat, pairs, passed, sendHead } from "./headers.js";
 import { Lane } from "./lane.js";
+import { isRebound } from "./pages.js";
 
 export interface ProxyOptions {
   /** The server's URL, such as `http://localhost:8080`. Its path is put before the path of each request. */
@@ -56,11 +57,6 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|::1|\[::1\])$/i;
-
-/** The name in a Host header. A client of HTTP/1.0 sends none. */
-const nameIn = (header = "localhost") => header.replace(/:\d+$/, "");
-
 type Lose = (from: Side, text: string) => void;
 
 /** Forwards HTTP, event streams and WebSockets to a server, and records them. It buffers nothing and adds nothing. */
@@ -75,8 +71,8 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  // The target sees its own name as the Host, so a name that was made to point here (DNS rebinding) is refused here.
-  const isOther = ({ headers }: IncomingMessage) => LOOPBACK.test(host) && !LOOPBACK.test(nameIn(headers.host));
+  // The target sees its own name as the Host, so a name that was made to point here is refused here. A client of HTTP/1.0 sends none.
+  const isOther = ({ headers }: IncomingMessage) => isRebound(host, headers.host ?? "localhost");
   server.on("request", (incoming, outgoing) => {
     if (isOther(incoming)) outgoing.writeHead(403, { "Content-Type": "text/plain" }).end("this is a loopback address");
     else pass(incoming, outgoing, running, root);

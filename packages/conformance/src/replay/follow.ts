@@ -1,4 +1,5 @@
 import type { Port, Resumable } from "@parlance/wire";
+import { mediaType } from "@parlance/wire/internal/http";
 import type { Queue } from "@parlance/wire/link";
 import { parseResumeFrame } from "@parlance/wire/resume";
 import { dataOf } from "../bodies.js";
@@ -123,13 +124,9 @@ function headDifferences(
   const location = headerOf(headers, "location");
   const at = matcher.text(location, response.headers.get("location") ?? undefined);
   differences.push(...at.map((one) => ({ ...one, at: "location" })));
-  const [recorded, came] = [headerOf(headers, "content-type"), response.headers.get("content-type")].map(mediaTypeOf);
+  const [recorded, came] = [headerOf(headers, "content-type"), response.headers.get("content-type")].map(mediaType);
   if (recorded !== undefined && recorded !== came) differences.push({ at: "content-type", recorded, came });
   return differences;
-}
-
-function mediaTypeOf(type: string | null | undefined): string | undefined {
-  return type?.split(";")[0]?.trim().toLowerCase() || undefined;
 }
 
 /** Awaits the end of the server's messages, as recorded. */

@@ -1,5 +1,6 @@
 import { parseJson, Refusal } from "@parlance/wire";
 import { brief, MAX_NAME } from "@parlance/wire/errors";
+import { mediaType } from "@parlance/wire/internal/http";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import type { Tally } from "../ledger.js";
@@ -19,7 +20,7 @@ export function refuseForm(request: HttpRequest, operation: string): void {
 }
 
 function typeOf({ headers }: HttpRequest): string | undefined {
-  return headers.get("Content-Type")?.split(";")[0]?.trim().toLowerCase();
+  return mediaType(headers.get("Content-Type"));
 }
 
 /** Refuses (415) a body with a content encoding, or with a charset other than UTF-8. */

@@ -1,5 +1,6 @@
 import { Refusal } from "@parlance/wire";
 import { brief, MAX_NAME } from "@parlance/wire/errors";
+import { parseUrl } from "@parlance/wire/internal/http";
 import { LISTEN_LIMITS } from "../limits.js";
 import type { Origins } from "./origins.js";
 import type { HttpRequest } from "./request.js";
@@ -25,11 +26,6 @@ export interface OriginOptions {
 
 /** The names by which a server on the loopback interface is addressed. */
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
-
-export function isLoopback(host: string): boolean {
-  const name = host.replace(/^\[|\]$/g, "");
-  return name === "localhost" || name.endsWith(".localhost") || name === "::1" || /^127(\.\d{1,3}){3}$/.test(name);
-}
 
 /** The allowed hosts and origins of an app, and the contract's query parameters. */
 export interface Allowed {
@@ -95,15 +91,6 @@ export function guard(
 /** The name in a Host header, normalized as in a URL; the header itself where it is invalid. */
 function hostnameOf(host: string): string {
   return parseUrl(`http://${host}`)?.hostname ?? host;
-}
-
-/** Parses a whole URL. Not by `URL.canParse`: once it is optimized, that of Node 20 is false for names that are not ASCII. */
-export function parseUrl(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Names under which clients put a token into a query. */

@@ -1,5 +1,5 @@
 import { misuse } from "@parlance/wire";
-import { escapeRegExp } from "@parlance/wire/internal/escape";
+import { originPattern } from "@parlance/wire/internal/http";
 /** Origins of pages: texts in which `*` stands for characters other than a slash, expressions for whole origins, or a function. */
 export type Origins = readonly (string | RegExp)[] | ((origin: string) => boolean);
 
@@ -25,7 +25,7 @@ export function matcherOf(
       throw misuse(
         `"${origin}" is not an origin: write it like "https://example.com", "https://*.example.com" or "vscode-webview://*", or give a function`,
       );
-    else if (origin.includes("*")) patterns.push(whole(origin.split("*").map(escapeRegExp).join("[^/]+"), "i"));
+    else if (origin.includes("*")) patterns.push(originPattern(origin));
     else exact.add(origin);
   }
   return (origin) => exact.has(origin) || patterns.some((pattern) => pattern.test(origin));

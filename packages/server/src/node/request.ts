@@ -3,6 +3,7 @@ import type { Http2ServerRequest } from "node:http2";
 import type { Socket } from "node:net";
 import { misuse } from "@parlance/wire";
 import { type ByteSource, webStream } from "@parlance/wire/bytes";
+import { parseUrl } from "@parlance/wire/internal/http";
 import type { Scope } from "@parlance/wire/scope";
 import { type BodyReader, type HttpRequest, WebRequest } from "../http/request.js";
 import { LISTEN_LIMITS } from "../limits.js";
@@ -251,19 +252,11 @@ function urlOf(target: string, host: string): URL | undefined {
   if (!HOST.test(host)) return undefined;
   const isPath = target.startsWith("/");
   if (!isPath && !/^https?:\/\//i.test(target)) return undefined;
-  const served = parsed(`http://${host}${isPath ? target : ""}`);
-  const url = isPath ? served : parsed(target);
+  const served = parseUrl(`http://${host}${isPath ? target : ""}`);
+  const url = isPath ? served : parseUrl(target);
   // A web `Request` has no credentials in its URL.
   if (url?.username !== "" || url.password !== "") return undefined;
   return url.host === served?.host ? url : undefined;
-}
-
-function parsed(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The calls of each connection. One listener a connection, because pipelined requests would add one each. */

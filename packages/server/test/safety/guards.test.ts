@@ -1,7 +1,8 @@
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, apiKey, bearer, type Refusal, type ServeOptions, serve } from "@parlance/server";
+import { isLoopback } from "@parlance/wire/internal/http";
 import { describe, expect, test } from "vitest";
-import { isLoopback, isOwn } from "../../src/http/origin.js";
+import { isOwn } from "../../src/http/origin.js";
 
 // Who may call, and how much: each rule with what it lets in and what it does not.
 

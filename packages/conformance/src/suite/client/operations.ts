@@ -1,9 +1,9 @@
+import { mediaType } from "@parlance/wire/internal/http";
 import { resultOf } from "../carried.js";
 import { type ClientCase, meet } from "../case.js";
 import type { Kit } from "../kit.js";
 import { type Lenient, mutantsOf } from "../mutant.js";
 import type { ClientStep } from "../script.js";
-import { mediaType } from "../server/operations.js";
 import type { Exchange } from "../stage.js";
 import { accepting, answerWith, meetError, meetMessages, meetRequest, openUp, refuse, succeed } from "./read.js";
 
@@ -34,7 +34,7 @@ function requests(kit: Kit, name: string): ClientCase[] {
       const hasBody = kit.contract.operations[name]!.body !== undefined;
       await stage.call({ operation: name, input: value, script: kit.leaving(name) }, async (exchange) => {
         meetRequest(kit, name, value, exchange);
-        const type = mediaType(exchange.headers);
+        const type = mediaType(exchange.headers["content-type"]);
         meet(!hasBody || type === "application/json", "Content-Type application/json", type ?? "none");
         await succeed(kit, name, exchange);
       });

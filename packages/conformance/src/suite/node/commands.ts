@@ -1,5 +1,6 @@
 import { isObject } from "@parlance/wire";
 import { visible } from "@parlance/wire/internal/escape";
+import { parseHttpUrl } from "@parlance/wire/internal/http";
 import { Unmet } from "../case.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
 import type { Called, Told } from "../script.js";
@@ -19,11 +20,7 @@ export async function serverCommand(command: string, options: Start): Promise<Se
   /** The last case that has begun. */
   let before: string | undefined;
   async function start(): Promise<void> {
-    const first = await starting.ask(
-      undefined,
-      '{ "url": … }',
-      ({ url }) => /^https?:/.test(String(url)) && URL.canParse(String(url)),
-    );
+    const first = await starting.ask(undefined, '{ "url": … }', ({ url }) => parseHttpUrl(String(url)) !== undefined);
     url = String(first.url);
   }
   await start().catch((error) => {

@@ -1,9 +1,10 @@
+import { mediaType } from "@parlance/wire/internal/http";
 import { equal } from "../alike.js";
 import { BYTES, base64 } from "../bytes.js";
 import { answerHeaders, carriedParameters } from "../carried.js";
 import { meet, type ServerCase } from "../case.js";
 import type { Kit } from "../kit.js";
-import { mediaType, success } from "./operations.js";
+import { success } from "./operations.js";
 import { meetOk, openStream } from "./read.js";
 
 /** What travels beside JSON: bytes, headers of answers, parameters in headers and cookies. */
@@ -81,7 +82,11 @@ function downloads(kit: Kit, name: string): ServerCase[] {
       async run(stage) {
         const { status, text, headers, bytes } = await stage.request(kit.asking(name, kit.input(name)));
         meetOk({ status }, text);
-        meet(mediaType(headers) === binary, `Content-Type ${binary}`, mediaType(headers) ?? "none");
+        meet(
+          mediaType(headers["content-type"]) === binary,
+          `Content-Type ${binary}`,
+          mediaType(headers["content-type"]) ?? "none",
+        );
         meet(base64(bytes) === base64(BYTES), `the bytes ${base64(BYTES)}`, base64(bytes));
       },
     },

@@ -1,4 +1,5 @@
 import { type Json, unfault } from "@parlance/wire";
+import { mediaType } from "@parlance/wire/internal/http";
 import { alike, equal } from "../alike.js";
 import { BYTES, base64 } from "../bytes.js";
 import { answerHeaders } from "../carried.js";
@@ -84,7 +85,7 @@ function answers(kit: Kit, name: string): ServerCase[] {
       async run(stage) {
         const { headers, ...came } = await stage.request(asking);
         meetOk(came, came.text);
-        meet(mediaType(headers) === type, `Content-Type ${type}`, headers["content-type"] ?? "none");
+        meet(mediaType(headers["content-type"]) === type, `Content-Type ${type}`, headers["content-type"] ?? "none");
       },
     });
   // Of an empty answer there is the status alone.
@@ -102,10 +103,6 @@ function answers(kit: Kit, name: string): ServerCase[] {
     }),
   );
   return [...exact, ...each];
-}
-
-export function mediaType(headers: Readonly<Record<string, string>>): string | undefined {
-  return headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
 }
 
 /** The body of a success, in its documented form. */

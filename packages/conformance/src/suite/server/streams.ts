@@ -1,8 +1,8 @@
+import { mediaType } from "@parlance/wire/internal/http";
 import { equal } from "../alike.js";
 import { meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, JsonMessage, ServerStep } from "../script.js";
-import { mediaType } from "./operations.js";
 import { Messages, openStream } from "./read.js";
 
 /** Streams: each message, order, ends, failures, what is sent at once, and cancelling. */
@@ -100,7 +100,7 @@ function heads(kit: Kit, name: string): ServerCase[] {
         const { opened } = await openStream(kit, stage, name);
         opened.abort();
         meet(
-          mediaType(opened.headers) === "text/event-stream",
+          mediaType(opened.headers["content-type"]) === "text/event-stream",
           "Content-Type text/event-stream",
           opened.headers["content-type"] ?? "none",
         );
