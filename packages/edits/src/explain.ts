@@ -12,7 +12,6 @@ import { type Sides, takeApart } from "./sides.js";
 const MAX_MESSAGE = 600;
 const MAX_PATH = 80;
 const MAX_QUOTE = 72;
-/** The most characters of a line of the file, and the most such lines. */
 const MAX_SHOWN = 80;
 const MAX_LINES = 7;
 

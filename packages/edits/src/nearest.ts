@@ -1,7 +1,6 @@
 import { looseLine } from "./match/target.js";
 import type { Sides } from "./sides.js";
 
-/** The most places of equal lines that vote. */
 const MAX_VOTES = 8;
 
 /** Finds the place with the most old lines, or else the line most like the longest of them; and the first that differs. */
@@ -57,7 +56,6 @@ const NAMES: Readonly<Record<string, string>> = {
   "\u200b": " (zero-width space)",
   "\ufeff": " (byte order mark)",
 };
-/** The most characters of a line that are compared one by one. */
 const MAX_COMPARED = 500;
 
 /** Names the first character that is invisible or only looks like the one sought; null where a line is not alike, or is equal. */

@@ -71,7 +71,6 @@ export interface Span {
   readonly oldEnd: number;
 }
 
-/** A stretch of a text in which the changes of two sides overlap or touch. */
 interface Meeting<Change> extends Span {
   readonly left: readonly Change[];
   readonly right: readonly Change[];

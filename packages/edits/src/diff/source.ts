@@ -3,7 +3,6 @@ export interface Source {
   readonly text: string;
   /** Offset of each line, then the end of the last one. The array may be longer. */
   readonly starts: Int32Array;
-  /** Number of lines. */
   readonly length: number;
 }
 

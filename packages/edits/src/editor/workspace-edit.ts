@@ -78,7 +78,6 @@ export function toWorkspaceEdit(
   return { ok: true, edit: { documentChanges, ...(annotated && { changeAnnotations }) } };
 }
 
-/** A file patch, and what the editor knows of its two paths. */
 interface State {
   readonly file: FilePatch;
   /** The path before the change; the path after it for a created file. */

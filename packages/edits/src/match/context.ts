@@ -22,12 +22,10 @@ const MIN_LINES_OF_ONE_SLIP = 4;
 const MIN_TELLING_LENGTH = 12;
 /** How many more blank lines one side may have than the other. */
 const MAX_BLANKS = 3;
-/** The least part of a line that its next version must share. */
 const MIN_LIKENESS = 1 / 4;
 /** The most starting points tried; a hunk whose rarest line is more common is refused as ambiguous. */
 const MAX_STARTS = 400;
 
-/** A hunk and its lines as they are compared. */
 interface Sought {
   readonly sides: Sides;
   readonly keys: readonly string[];

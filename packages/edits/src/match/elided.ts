@@ -5,7 +5,6 @@ import { readAddress } from "./address.js";
 import { type Candidate, conflict, findRows, inARow, readMatch, STEPS } from "./search.js";
 import { indexBy, lastUpTo, looseLine, type Target } from "./target.js";
 
-/** The lines between dots, and the rows at which they can stand. */
 interface Piece {
   readonly sides: Sides;
   rows: readonly number[];

@@ -1,6 +1,5 @@
 import type { Verdict } from "./context.js";
 
-/** Converts the indentation of a patch to that of the text. */
 export interface Indenting {
   /** New lines are not written unchanged. */
   readonly changed: boolean;

@@ -44,7 +44,6 @@ function findBare(sides: Sides, { text, starts, lines }: Target): Candidate | Co
   return { sides, found: [{ row, rows: [], rung: "exact", style: exactStyle }] };
 }
 
-/** What is looked for, where, and below what. */
 interface Search {
   readonly sides: Sides;
   readonly target: Target;

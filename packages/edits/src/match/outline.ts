@@ -1,6 +1,5 @@
 import { type Effort, lastUpTo, looseLine } from "./target.js";
 
-/** The lines of a text that name its parts. */
 export interface Outline {
   /** Columns of white space in front of each line, -1 for a blank one. */
   readonly indents: readonly number[];

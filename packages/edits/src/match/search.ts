@@ -23,7 +23,6 @@ export interface Match {
   readonly style: LineStyle;
 }
 
-/** A hunk and its place. */
 export interface Placed {
   readonly sides: Sides;
   readonly match: Match;
@@ -37,7 +36,6 @@ export interface Candidate {
   readonly total?: number | undefined;
 }
 
-/** The most places that a conflict lists. */
 const MAX_LISTED = 20;
 
 export function conflict(
@@ -135,7 +133,6 @@ export function findRows(sought: readonly string[], text: Key, patch: Key, targe
   return rows;
 }
 
-/** A part of a text, by offsets. */
 export interface Part {
   readonly from: number;
   readonly to: number;

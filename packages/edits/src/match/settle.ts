@@ -3,7 +3,6 @@ import type { Sides } from "../sides.js";
 import { type Candidate, conflict, type Match, type Placed } from "./search.js";
 import { looseLine, type Target } from "./target.js";
 
-/** A hunk with a unique place, and the distance from its number. */
 interface Sure {
   readonly candidate: Candidate;
   readonly row: number;

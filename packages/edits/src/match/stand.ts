@@ -12,7 +12,6 @@ const LINE_FEED = 10;
 const PLUS = 43;
 const MINUS = 45;
 
-/** The most occurrences of a line that a search looks at. */
 const MAX_LOOKS = 1000;
 /** The most characters of a line to search for: at worst the engine's search takes time for each of them. */
 const MAX_SOUGHT_LENGTH = 200;

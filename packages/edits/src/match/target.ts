@@ -6,7 +6,6 @@ export type Key = (line: string) => string;
 
 export const asIs: Key = (line) => line;
 
-/** A text for matching hunks. */
 export interface Target {
   readonly text: string;
   readonly lines: readonly string[];
@@ -16,7 +15,6 @@ export interface Target {
   readonly hunks: readonly Hunk[];
   readonly indexes: Map<Key, LineIndex>;
   readonly effort: Effort;
-  /** Read when the first hunk needs them. */
   words?: ReadonlySet<string> | undefined;
   step?: number | undefined;
 }

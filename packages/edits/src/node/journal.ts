@@ -122,7 +122,6 @@ export interface FoundJournal {
   /** Null for an unreadable journal: a damaged disk's, a newer version's, or a forged one. */
   readonly journal: Journal | null;
   readonly state: JournalState;
-  /** Hash of its bytes. */
   readonly hash: string;
 }
 

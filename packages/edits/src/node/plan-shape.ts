@@ -11,7 +11,6 @@ export interface Changes {
   readonly root: string;
   readonly files: readonly PlannedFile[];
   readonly moves: readonly Move[];
-  /** The same changes as a patch. */
   readonly preview: Patch;
 }
 

@@ -12,7 +12,6 @@ import { type Directory, syncDirectory, writeNew } from "./root.js";
  * its record exists: this user wrote it, in this root, and its plan has not ended.
  */
 interface JournalRecord {
-  /** Hash of the journal's bytes. */
   readonly hash: string;
   /** The root's real path, and its identity for a root that has been moved since. */
   readonly root: string;

@@ -130,7 +130,6 @@ function merge(group: readonly FilePatch[]): FilePatch {
   };
 }
 
-/** A line number and a bar in front of a line, as agents show files to models: `12 | `. */
 const GUTTER = /^[ \t]*(\d{1,7}) ?\|(?: |\r?$)/;
 
 /**

@@ -15,7 +15,6 @@ export interface Cursor {
   base: number;
   /** The field that the lines below the key belong to. */
   under: "content" | "empty" | "plain" | "unknown" | "nothing";
-  /** Indentation of the first line of the content. */
   first: number | null;
   /** A fence opened in content that is not indented. */
   inner: Fence | null;

@@ -2,7 +2,6 @@
 export interface Fence {
   /** The character of a fence; a tag's closing tag. */
   readonly mark: string;
-  /** How many of them there are; 0 for a tag. */
   readonly length: number;
   readonly indent: string;
   /** Text behind the backticks: usually a language. */

@@ -8,7 +8,6 @@ export type FormatName = "edit-block" | "search-replace" | "begin-patch" | "unif
 /** A format of edits. It finds the lines that belong to one block and reads them. */
 export interface Format {
   readonly name: FormatName;
-  /** The block that the head's last line opens, if it opens one of this format. */
   open(head: Head): EditBlock | null;
   /** Why a line of text shows an edit that was not read; a message counts only where the text has no edit at all. */
   findLost?(line: string, fence: Fence | null, written: string): Unreadable | string | null;
@@ -16,15 +15,12 @@ export interface Format {
 
 /** The lines that lead up to a block: a path, a fence, a marker. */
 export interface Head {
-  /** The current line, which may be the block's first one, without its line end. */
   readonly line: string;
   /** The line before it, where it may belong to the block; else empty. */
   readonly before: string;
-  /** Path above the fence or in its info string. */
   readonly path: string | null;
   /** Path between the fence and the current line. */
   readonly innerPath: string | null;
-  /** The fence around the current line. */
   readonly fence: Fence | null;
   /** Only lines of the head stand between the fence and the current line. */
   readonly isFenceStart: boolean;
@@ -32,9 +28,7 @@ export interface Head {
   readonly isSettled: boolean;
   /** The path of the block before this one, or the one that the text between them leads up to; null where that leaves a doubt. */
   readonly previousPath: string | null;
-  /** The format of that block. */
   readonly previousFormat: FormatName | null;
-  /** The path given by the caller. */
   readonly defaultPath: string | null;
 }
 
@@ -61,11 +55,9 @@ export interface EditBlock {
   read(block: BlockText): readonly FilePatch[];
 }
 
-/** A block as it was written. */
 export interface BlockText {
   /** Its lines, those of the head included. */
   readonly lines: readonly string[];
-  /** Index of the opening line. */
   readonly start: number;
   readonly end: BlockEnd;
   /** The last line has no line feed. */

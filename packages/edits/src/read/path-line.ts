@@ -5,9 +5,7 @@ export const MAX_HEAD = 1024;
 
 const LABEL =
   /^\s*(?:(?:#{1,6}|\/\/|\d+\.|[-*])\s+){0,2}(?:\*{0,2}(?:filename|filepath|file|path)\*{0,2}\s*:\*{0,2}\s*)?/i;
-/** Remarks allowed behind a path: `(new)`, `(new file)`. */
 const REMARK = /\s\([\w –-]{1,20}\)(?=:?$)/;
-/** A line, or lines, of the file. */
 const PLACE = /(?::\d+(?:[-–:]\d+)?|#L\d+(?:-L?\d+)?)$/;
 /** Names of files without an extension. */
 const NAME =

@@ -7,7 +7,6 @@ import { holdLine, lineOf, NOTHING, withoutEnd } from "./head.js";
 import { attempt, Unreadable, unreadable } from "./message.js";
 import { MAX_HEAD, mayOpen } from "./path-line.js";
 
-/** A block being read, with its lines and the events emitted so far. */
 interface OpenBlock {
   readonly block: EditBlock;
   readonly format: FormatName;
@@ -15,11 +14,9 @@ interface OpenBlock {
   /** Number of the block's first line in the output, counted from 1. */
   readonly firstLine: number;
   readonly fence: Fence | null;
-  /** Lines before the opening one. */
   readonly start: number;
   /** The lines with their line ends; none once the block exceeds the limit, when only its end is searched. */
   raws: string[] | null;
-  /** The same as the block reads them. */
   lines: string[];
   size: number;
   /** Lines that belong to the block only if the next one does. */

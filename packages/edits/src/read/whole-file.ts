@@ -10,7 +10,6 @@ import { formatPathLine, parsePathLine } from "./path-line.js";
 import { parseWith } from "./reader.js";
 import { type Writing, writeBlocks } from "./write.js";
 
-/** Files that may have fences of their own. */
 const DOCUMENT = /(?:\.(?:mdx?|markdown|rst|adoc)|(?:^|\/)README)$/i;
 
 /**

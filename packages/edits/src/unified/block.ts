@@ -21,7 +21,6 @@ import { HunkEnd } from "./hunk-end.js";
 import { parseGitNames, parseNameLine } from "./names.js";
 import { TextBehind } from "./text-behind.js";
 
-/** A line of a header of git's or of a plain diff. */
 const HEADER_LINE =
   /^(?:index |old mode |new mode |deleted file |new file |similarity |dissimilarity |rename |copy |--- |\+\+\+ |Binary files |GIT binary |diff --git )/;
 /** An `@@` line without a fence around it: it may be code of prose as well. */

@@ -3,7 +3,6 @@ import type { FilePatch, Hunk } from "../patch.js";
 import { HARMLESS, refuse, repair } from "../read/message.js";
 import { quote, type Repair, type RepairKind } from "../reading.js";
 
-/** The file being read, with the hunks so far. */
 export interface FileInProgress {
   readonly file: { -readonly [Key in keyof FilePatch]: FilePatch[Key] } & { hunks: Hunk[] };
   /** Whether it has git's header, and where its header begins. */
@@ -13,7 +12,6 @@ export interface FileInProgress {
   readonly tellApart: (name: string) => string;
 }
 
-/** The lines of a unified diff while they are read. */
 export interface Diff {
   readonly text: string;
   readonly lines: readonly string[];
@@ -52,7 +50,6 @@ export function mend({ strict, asGit, repairs }: Diff, at: number, kind: RepairK
   if (!strict || !asGit) repair(repairs, at, kind, found);
 }
 
-/** The characters that a hunk's lines begin with. */
 export const LINE_FEED = 10;
 export const SPACE = 32;
 export const PLUS = 43;

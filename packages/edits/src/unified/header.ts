@@ -33,7 +33,6 @@ interface Header {
   isMixed: boolean;
   /** Names behind `---` and `+++`; null where these lines are missing. */
   named: readonly [old: NameLine, now: NameLine] | null;
-  /** The names behind `diff --git`, if they can be told apart. */
   both: { before: string; after: string } | null;
 }
 

@@ -35,7 +35,6 @@ export class HunkEnd {
   #isProse = false;
   #heldFence = -1;
   #hasGap = false;
-  /** The line before. */
   last = "";
 
   constructor(header: HunkHeader | null, fence: Fence | null, created: boolean) {

@@ -4,7 +4,6 @@ export interface NameLine {
   readonly stamp?: string;
 }
 
-/** A time as tools write it behind a name. */
 const TIME = / \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(?: ?[-+]\d\d:?\d\d|Z)?$/;
 
 /** Reads a name, quoted or not, and a stamp. GNU diff writes the epoch as the stamp of a file that is not there. */
