@@ -4,10 +4,7 @@ import type { Sides } from "./sides.js";
 const MAX_VOTES = 8;
 
 /** Finds the place with the most old lines, or else the line most like the longest of them; and the first that differs. */
-export function findNearest(
-  { old, hint }: Sides,
-  lines: readonly string[],
-): { place: number; differs: number | null } | null {
+export function findNearest({ old, hint }: Sides, lines: readonly string[]) {
   const offsets = new Map<string, number[]>();
   for (const [i, line] of old.entries()) {
     const key = looseLine(line);

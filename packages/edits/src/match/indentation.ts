@@ -32,11 +32,7 @@ const OPENS = /[:{([=,>]$/;
 const SAME: Indenting = { changed: false, write: (own) => own, spaced: false };
 
 /** One rule for all lines, or none: the same; markers lost; a constant piece more or less; tabs for spaces or spaces for tabs. */
-export function learnIndenting(
-  pairs: readonly IndentPair[],
-  inserts: readonly NewIndent[],
-  step: () => number,
-): Indenting | null {
+export function learnIndenting(pairs: readonly IndentPair[], inserts: readonly NewIndent[], step: () => number) {
   if (pairs.every(({ patch, text }) => patch === text)) return SAME;
   const lost = loseMarkers(pairs, inserts);
   if (lost !== "no") return lost === "yes" ? SAME : null;

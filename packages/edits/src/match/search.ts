@@ -1,5 +1,5 @@
 import { endingAt, withoutReturn } from "../lines.js";
-import type { Conflict, ConflictReason, Rung } from "../result.js";
+import type { ConflictReason, Rung } from "../result.js";
 import type { Sides } from "../sides.js";
 import { exactStyle, type LineStyle, learnStyle, pairUp } from "./style.js";
 import {
@@ -38,13 +38,7 @@ export interface Candidate {
 
 const MAX_LISTED = 20;
 
-export function conflict(
-  sides: Sides,
-  reason: ConflictReason,
-  rung: Rung,
-  at: readonly number[],
-  total = at.length,
-): Conflict {
+export function conflict(sides: Sides, reason: ConflictReason, rung: Rung, at: readonly number[], total = at.length) {
   const lines = at.slice(0, MAX_LISTED).map((row) => row + 1);
   return { hunk: sides.hunk.id, reason, at: lines[0] ?? null, candidates: lines, total, rung };
 }

@@ -70,10 +70,7 @@ export function describeChanges(files: readonly PlannedFile[], moves: readonly M
 }
 
 /** The lines that each file of a preview gains and loses, and what to tell a model about them. */
-export function summarize(
-  preview: Patch,
-  conflicts: readonly PlanConflict[] = [],
-): { readonly changes: FileChange[]; readonly summary: string } {
+export function summarize(preview: Patch, conflicts: readonly PlanConflict[] = []) {
   const changes = preview.files.map(({ kind, before, after, hunks }) => {
     const marks = hunks.flatMap(({ lines }) => lines.map((line) => line[0]));
     const count = (mark: string) => marks.filter((each) => each === mark).length;
@@ -95,10 +92,7 @@ const VERBS: Record<FileKind, string> = {
 };
 
 /** The change that reverts the planned one. */
-export function invertChanges(
-  files: readonly PlannedFile[],
-  moves: readonly Move[],
-): { files: PlannedFile[]; moves: Move[] } {
+export function invertChanges(files: readonly PlannedFile[], moves: readonly Move[]) {
   return {
     files: files.map(({ path, before, after }) => ({ path, before: after, after: before })),
     moves: moves.map(({ from, to }) => ({ from: to, to: from })).reverse(),

@@ -87,11 +87,7 @@ function busy({ owner }: Journal): PlanConflict {
 }
 
 /** Restores the old files. `touched` lists the replaced targets, if known. */
-export async function rollBack(
-  tree: Tree,
-  journal: Journal,
-  touched?: ReadonlySet<string>,
-): Promise<{ path: string; old: string }[]> {
+export async function rollBack(tree: Tree, journal: Journal, touched?: ReadonlySet<string>) {
   const { files } = tree.root;
   const kept: { path: string; old: string }[] = [];
   await eachFile(tree, journal, async ({ directory, name }, index) => {

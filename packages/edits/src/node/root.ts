@@ -55,11 +55,7 @@ export async function withRoot<T>(
 }
 
 /** Calls `use` with a directory and closes it; null if the parent has no such entry. */
-export async function withDirectory<T>(
-  parent: Directory,
-  name: string,
-  use: (directory: Directory) => Promise<T>,
-): Promise<T | null> {
+export async function withDirectory<T>(parent: Directory, name: string, use: (directory: Directory) => Promise<T>) {
   const directory = await openDirectory(parent, name);
   return directory && (await use(directory).finally(() => directory.close()));
 }

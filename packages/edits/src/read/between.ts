@@ -1,8 +1,7 @@
-import { isSamePath, listPaths, mayNameFile, plainPath } from "../mentions.js";
 import { closesFence, type Fence, openFence } from "./fence.js";
 import type { EditBlock, Format, FormatName } from "./format.js";
 import { Unreadable } from "./message.js";
-import { parseLead, parsePathLine } from "./path-line.js";
+import { isSamePath, listPaths, mayNameFile, parseLead, parsePathLine, plainPath } from "./path-line.js";
 
 const MAX_EXAMINED = 1 << 13;
 

@@ -40,7 +40,7 @@ export class Scanner {
   readonly #formats: readonly Format[];
   readonly #limit: number;
   readonly #path: string | null;
-  readonly #hasProgress: boolean;
+  readonly #shows: boolean;
   readonly #give: (event: EditEvent) => void;
   readonly #between: Between;
   /** The start of the current line; or `isPassing`: it was emitted as text and the rest of the line will be. */
@@ -68,17 +68,12 @@ export class Scanner {
   #hasFailed = false;
 
   /** `give` is called with each event, so unused events are not stored. */
-  constructor(
-    formats: readonly Format[],
-    options: ReadOptions,
-    hasProgress: boolean,
-    give: (event: EditEvent) => void,
-  ) {
+  constructor(formats: readonly Format[], options: ReadOptions, shows: boolean, give: (event: EditEvent) => void) {
     needOptions(options, { path: "string", limit: "number", wholeFiles: "boolean" });
     this.#formats = formats;
     this.#limit = options.limit ?? 4 << 20;
     this.#path = options.path ?? null;
-    this.#hasProgress = hasProgress;
+    this.#shows = shows;
     this.#give = give;
     this.#between = new Between(formats, (line, format, { reason, message }) => {
       // A block that was emitted as text is one without lines.
@@ -176,7 +171,7 @@ export class Scanner {
 
   #tell(open: OpenBlock): void {
     const { block, edit, format, raws, lines, start } = open;
-    if (!this.#hasProgress) return;
+    if (!this.#shows) return;
     if (!open.hasStarted) this.#emit({ type: "start", edit, format });
     open.hasStarted = true;
     if (block.path !== null && block.path !== open.path) {
@@ -354,7 +349,7 @@ export class Scanner {
   #keep(open: OpenBlock, raw: string, line: string): void {
     if (open.raws === null) return;
     // The lines as they were written are only shown, or emitted as text where the block is none.
-    const isQuoted = this.#hasProgress || open.block.isTentative || !raw.endsWith("\n");
+    const isQuoted = this.#shows || open.block.isTentative || !raw.endsWith("\n");
     open.raws.push(isQuoted ? raw : "\n");
     open.lines.push(line);
     open.size += raw.length;

@@ -107,14 +107,7 @@ export function readChange(call: Call, options: StrReplaceOptions, repairs: Repa
   return refuse(0, "bad-block", `${command} of ${path} is no str_replace with old_str and new_str, insert or create`);
 }
 
-function replace(
-  path: string,
-  old: string,
-  now: string,
-  all: boolean,
-  text: string | undefined,
-  repairs: Repair[],
-): FilePatch[] {
+function replace(path: string, old: string, now: string, all: boolean, text: string | undefined, repairs: Repair[]) {
   if (old === "" && now !== "")
     // All of a file that is empty or not there yet, and the start of any other.
     return text === undefined ? [create(path, now)] : [modify(path, [changeOf("", now, 1)!])];

@@ -219,12 +219,7 @@ function takeLines(diff: Diff, end: number, isCreated: boolean): HunkBody {
   return { lines, unended };
 }
 
-function takeDoubled(
-  diff: Diff,
-  header: HunkHeader,
-  { end: limit, tail }: Extent,
-  isCreated: boolean,
-): HunkBody | null {
+function takeDoubled(diff: Diff, header: HunkHeader, { end: limit, tail }: Extent, created: boolean): HunkBody | null {
   const { lines } = diff;
   // The `@@` line may have one behind it as well.
   const from = lines[diff.at] === "" ? diff.at + 1 : diff.at;
@@ -237,10 +232,9 @@ function takeDoubled(
     // How the diff ends says how the file does only where its other side has no newline either, or where nothing else would
     // be changed there. A new file has no other side.
     const isOther = kept[last.old]?.slice(1) === kept[last.new]?.slice(1) && last.old !== last.new;
-    const isKnown = isCreated ? tail === "torn" : (unended.length > 1 || isOther) && tail !== "feed";
+    const isKnown = created ? tail === "torn" : (unended.length > 1 || isOther) && tail !== "feed";
     if (!isKnown) unended.pop();
-    if (!isKnown && isCreated)
-      mend(diff, end - 1, "missing-final-newline", "whether the new file has one is not known");
+    if (!isKnown && created) mend(diff, end - 1, "missing-final-newline", "whether the new file has one is not known");
   }
   if (!diff.repairs.some(({ kind }) => kind === "doubled-lines")) mend(diff, from, "doubled-lines");
   while (diff.at < end) take(diff);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { evenEndings } from "../../src/apply.js";
 import { endingAt, hasReturns, lineStarts, spliceText } from "../../src/lines.js";
-import { readOutline } from "../../src/match/outline.js";
+import { readOutline } from "../../src/match/address.js";
 import { lastUpTo, looseLine, plainTabs, plainTypography, startEffort } from "../../src/match/target.js";
 import { hintOf, takeApart } from "../../src/sides.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readBlocks, readOutline } from "../../src/match/outline.js";
+import { readBlocks, readOutline } from "../../src/match/address.js";
 import { startEffort } from "../../src/match/target.js";
 
 const outlineOf = (lines: readonly string[]) => readOutline(lines, startEffort(lines.length));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
-import { readBlocks, readOutline } from "../../src/match/outline.js";
+import { readBlocks, readOutline } from "../../src/match/address.js";
 import { startEffort } from "../../src/match/target.js";
 
 type Row = [what: string, text: string, lines: string, made: string, rungs?: string, path?: string];
