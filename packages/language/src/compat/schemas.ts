@@ -1,5 +1,6 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/wire";
 import { escapeStep, parsePointer, valueAt } from "@parlance/wire/internal/pointer";
+import { KEYWORDS, keywordsOf } from "../keywords.js";
 import { members } from "../schema.js";
 import {
   type Change,
@@ -25,13 +26,11 @@ export interface Version {
 }
 
 /** Bounds that allow less the higher they are (floors) or the lower (ceilings). */
-const floors = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties", "minContains"];
-const ceilings = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"];
-/** Keywords compared as a whole: added, removed or changed. */
-const conditions = (
-  "pattern format multipleOf uniqueItems contains propertyNames patternProperties not if then else dependentRequired " +
-  "dependentSchemas prefixItems additionalProperties unevaluatedProperties unevaluatedItems"
-).split(" ");
+const floors = keywordsOf(({ compat }) => compat === "floor");
+const ceilings = keywordsOf(({ compat }) => compat === "ceiling");
+/** Compared as a whole: added, removed or changed. So is a keyword that the table does not have, so that none is missed. */
+const isCondition = (keyword: string) =>
+  !keyword.startsWith("x-") && (KEYWORDS[keyword]?.compat ?? "whole") === "whole";
 
 /** What changed between two versions of a schema that `writers` write. */
 export function* schemaChanges(old: Version, now: Version, writers: Writers, seen: string[] = []): Generator<Change> {
@@ -108,7 +107,7 @@ function* values(a: SchemaObject, b: SchemaObject, now: Version, writers: Writer
       "default" in b ? "/default" : "",
       `the default was ${say(a.default)} and is ${say(b.default)}`,
     );
-  for (const keyword of conditions)
+  for (const keyword of Object.keys({ ...a, ...b }).filter(isCondition))
     if (!same(a[keyword], b[keyword])) yield weighed(now, keyword, a[keyword], b[keyword], writers);
 }
 

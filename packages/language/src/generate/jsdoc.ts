@@ -1,10 +1,10 @@
 import type { Json, Schema } from "@parlance/wire";
+import { keywordsOf } from "../keywords.js";
 
 /** Keywords that a type cannot express, as JSDoc tags. */
-const tags = (
-  "format default minimum exclusiveMinimum maximum exclusiveMaximum multipleOf minLength maxLength pattern minItems maxItems " +
-  "uniqueItems minProperties maxProperties"
-).split(" ");
+const tags = keywordsOf(({ types }) => types === "comment").filter(
+  (name) => !["description", "deprecated"].includes(name),
+);
 
 /** The lines of a schema's doc comment: its description, then what its type cannot express. */
 export function linesOf(schema: Schema): string[] {

@@ -1,14 +1,10 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { keywordsOf } from "../keywords.js";
 import { mapSchema } from "../schema.js";
 
 /** Keywords that a check does not need: prose, and the type of a value for the compiler. */
-const annotations = new Set(
-  (
-    "title description examples default deprecated readOnly writeOnly discriminator contentEncoding contentMediaType " +
-    "contentSchema $comment $schema"
-  ).split(" "),
-);
+const annotations = new Set(keywordsOf(({ checked, compat }) => !checked && compat !== "loaded"));
 const annotates = (keyword: string) => annotations.has(keyword) || keyword.startsWith("x-");
 
 /** Rules by schema, because both sides of a contract need the same ones. */

@@ -3,11 +3,12 @@ import { escapeStep, parsePointer, valueAt } from "@parlance/wire/internal/point
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
 import { isObject } from "../folder.js";
+import { KEYWORDS } from "../keywords.js";
 import { didYouMean } from "../nearest.js";
 import { subschemas } from "../walk.js";
 
 /** Keywords not allowed in a contract, with what to write instead. */
-const instead: Readonly<Record<string, string>> = {
+export const INSTEAD: Readonly<Record<string, string>> = {
   $id: "leave it out: a schema is named by its file",
   $dynamicRef: 'write "$ref"',
   $dynamicAnchor: 'leave it out and refer by "$ref"',
@@ -22,17 +23,6 @@ const instead: Readonly<Record<string, string>> = {
   tsType: "leave it out: types are written from the schema",
 };
 
-/** The type that each keyword applies to (JSON Schema 2020-12, Validation, section 6). */
-const about: Readonly<Record<string, readonly string[]>> = {
-  string: ["minLength", "maxLength", "pattern", "contentEncoding", "contentMediaType"],
-  number: ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
-  array: "items prefixItems minItems maxItems uniqueItems contains minContains maxContains unevaluatedItems".split(" "),
-  object: (
-    "properties required additionalProperties patternProperties propertyNames minProperties maxProperties dependentRequired " +
-    "dependentSchemas unevaluatedProperties"
-  ).split(" "),
-};
-const typeOf = new Map(Object.entries(about).flatMap(([type, names]) => names.map((name) => [name, type] as const)));
 const types = ["null", "boolean", "object", "array", "number", "string", "integer"];
 
 /** Keywords for people and for other tools: kept, and without a meaning here. */
@@ -55,11 +45,11 @@ export function* keywords(
         pointer: `${pointer}/${escapeStep(name)}${place}`,
         message,
       });
-      const wanted = typeOf.get(name);
+      const wanted = KEYWORDS[name]?.about;
       if (name === "$schema") yield* dialect(value, pointer, at);
       else if (ignored(name)) continue;
-      else if (Object.hasOwn(instead, name))
-        yield at("keyword", `"${name}" is not used in a contract: ${instead[name]}`);
+      else if (Object.hasOwn(INSTEAD, name))
+        yield at("keyword", `"${name}" is not used in a contract: ${INSTEAD[name]}`);
       else if (!Object.hasOwn(ajv.RULES.keywords, name))
         yield at(
           "keyword",
