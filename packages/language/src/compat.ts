@@ -43,7 +43,8 @@ function merged(changes: readonly Change[]): Change[] {
   return [...found.values()];
 }
 
-function* header({ contract: a }: ContractDocument, { contract: b }: ContractDocument): Generator<Change> {
+function* header(old: ContractDocument, now: ContractDocument): Generator<Change> {
+  const [a, b] = [old.contract, now.contract];
   for (const word of ["format", "name", "session"] as const)
     if (a[word] !== b[word])
       yield inContract(
@@ -51,6 +52,8 @@ function* header({ contract: a }: ContractDocument, { contract: b }: ContractDoc
         `/${word}`,
         `${word} was ${say(a[word])} and is ${say(b[word])}`,
       );
+  if (old.source.type !== now.source.type)
+    yield inContract(["source"], "/type", `type was ${say(old.source.type)} and is ${say(now.source.type)}`);
   if (a.url !== b.url) yield inContract([], "/url", `url was ${say(a.url)} and is ${say(b.url)}`);
   if (!same(a.tag, b.tag)) yield inContract(["client", "server"], "/tag", `tag was ${say(a.tag)} and is ${say(b.tag)}`);
   if (!same(a.auth, b.auth)) yield* credentials(a.auth, b.auth);
@@ -172,7 +175,7 @@ function* faults(old: ContractDocument, now: ContractDocument): Generator<Change
   for (const code of codes.gone) yield inContract(["client"], `/fault/codes/${code}`, `the code ${code} was removed`);
   for (const code of codes.added) yield inContract([], `/fault/codes/${code}`, `the code ${code} was added`);
   for (const code of codes.kept)
-    for (const word of ["status", "recoverable"] as const) {
+    for (const word of ["status", "generic", "recoverable"] as const) {
       const [was, is] = [a.codes![code]![word], b.codes![code]![word]];
       if (was !== is)
         yield inContract(
@@ -195,4 +198,10 @@ function* places(a: FaultPlaces | undefined, b: FaultPlaces | undefined, at: str
       `the ${word} was at ${say(was?.[0])} and is at ${say(is?.[0])}`,
     );
   }
+  if (!same(a?.noDetails, b?.noDetails))
+    yield inContract(
+      ["client"],
+      `${at}/noDetails`,
+      `the details of a refusal without any were ${say(a?.noDetails)} and are ${say(b?.noDetails)}`,
+    );
 }

@@ -197,17 +197,17 @@ function* stream(a: Stream, b: Stream, at: string): Generator<Change> {
       `${at}/sentinel`,
       `the event that ends the stream was ${say(a.sentinel)} and is ${say(b.sentinel)}`,
     );
+  yield* readings(a, b, at);
+}
+
+/** How a client interprets the messages: which one is the failure, where the text is, and what ends them all. */
+function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Generator<Change> {
   if (a.closedBy !== b.closedBy)
     yield inContract(
       ["client"],
       `${at}/closedBy`,
-      `the stream was closed by ${say(a.closedBy)} and is closed by ${say(b.closedBy)}`,
+      `the ${"path" in a ? "channel" : "stream"} was closed by ${say(a.closedBy)} and is closed by ${say(b.closedBy)}`,
     );
-  yield* readings(a, b, at);
-}
-
-/** How a client interprets the messages: which one is the failure, and where the text is. */
-function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Generator<Change> {
   for (const word of ["fault", "text"] as const)
     if (!same(a[word], b[word]))
       yield inContract(
