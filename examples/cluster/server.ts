@@ -3,12 +3,12 @@ import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
-import { redisLog, redisPubSub } from "@parlance/store-redis";
+import { redisCluster } from "@parlance/store-redis";
 import { Redis } from "ioredis";
 
 const [name, path] = process.argv.slice(2) as [string, string];
 const redis = new Redis(path);
-const cluster = { log: redisLog({ redis }), pubSub: redisPubSub({ redis }) };
+const cluster = redisCluster({ redis });
 
 /** Sends its name with every number, so that the reader sees which server sent it. */
 const gateway = serve(
@@ -27,7 +27,7 @@ const gateway = serve(
       yield { type: "done", full_response: words.join(" ") };
     },
   },
-  cluster,
+  { cluster },
 );
 
 const notOffered = () => {
@@ -73,7 +73,7 @@ const agent = serve(
       yield { type: "agent.state", state: "idle" };
     },
   },
-  cluster,
+  { cluster },
 );
 
 const server = await listen([gateway, agent], { port: 0 });

@@ -87,6 +87,14 @@ describe.each(Object.keys(below))("%s", (name) => {
   });
 });
 
+test("serve and what it is made of import nothing of the cluster, which is given to it", () => {
+  const strays = filesIn("packages/server/src").filter(
+    (file) =>
+      !/\/cluster(\.ts|\/)/.test(file) && importsOf(file).some((specifier) => /\/cluster(\.js|\/)/.test(specifier)),
+  );
+  expect(strays).toEqual([]);
+});
+
 test("a protocol itself imports types alone; its helpers may need more", () => {
   const strays = filesIn("packages/protocols/src").filter((file) =>
     /^(import|export) (?!type )[^;]*"@parlance\//m.test(readFileSync(join(root, file), "utf8")),

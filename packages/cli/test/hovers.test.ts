@@ -32,7 +32,7 @@ const calls: readonly Hovered[] = [
   { name: "onConnection", file: "client/src/options.ts", before: `${client} ${status}` },
   {
     name: "done",
-    file: "server/src/options.ts",
+    file: "server/src/hooks.ts",
     before: 'import type { Hooks } from "@parlance/server"; declare function log(entry: object): void;',
     after: "export { hooks };",
   },

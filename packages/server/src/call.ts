@@ -14,13 +14,14 @@ import {
 } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Callbacks } from "./callback.js";
+import type { Called } from "./hooks.js";
 import type { Operation } from "./http/operation.js";
 import type { HttpRequest } from "./http/request.js";
 import { type OwnerOf, sessionName } from "./identity.js";
 import type { LastCalls } from "./last-calls.js";
 import type { Ledger, Tally } from "./ledger.js";
 import type { Limits } from "./limits.js";
-import type { Called, ServeOptions } from "./options.js";
+import type { ServeOptions } from "./options.js";
 import type { AnySession, SessionStore } from "./ports.js";
 import type { Shutdown } from "./shutdown.js";
 import { readThrown } from "./thrown.js";

@@ -1,8 +1,8 @@
 import { type AnyMessage, Refusal, type Side, type Unknown, Violation } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
+import type { CallbackOptions, Called, ErrorContext, How } from "./hooks.js";
 import type { HttpRequest } from "./http/request.js";
 import type { Limits } from "./limits.js";
-import type { Called, ErrorContext, How, ServeOptions } from "./options.js";
 import { readThrown } from "./thrown.js";
 
 /** What has a request: a call, or the request itself before anything is known of it. */
@@ -28,7 +28,7 @@ export interface Callbacks {
 
 /** `identify` throws for a principal without an identity: it is refused now, not when it begins its first stream. */
 export function callbacks(
-  options: ServeOptions,
+  options: CallbackOptions,
   limits: Limits,
   identify: (principal: unknown) => unknown = () => {},
 ): Callbacks {
@@ -116,7 +116,7 @@ function warner(): (cause: unknown, operation?: string) => void {
   };
 }
 
-function reporter(onError: ServeOptions["onError"]): Callbacks["report"] {
+function reporter(onError: CallbackOptions["onError"]): Callbacks["report"] {
   if (onError === false) return () => {};
   const say = (error: unknown, { source, operation }: ErrorContext): void => {
     const what = `@parlance/server: ${source}${operation === undefined ? "" : ` of ${operation}`} failed:`;

@@ -3,7 +3,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { misuse } from "@parlance/wire";
 import { invoke } from "./callback.js";
-import type { ServeOptions } from "./options.js";
+import type { CallbackOptions } from "./hooks.js";
 
 // Who owns what. Owners, sessions and conversations are named by digests here and nowhere else, because their names appear in errors, in
 // the event log and in pub/sub: resume keys and session keys are secrets, and a principal may hold a token.
@@ -23,10 +23,22 @@ export function digest(text: string): string {
   return bytesToHex(sha256(utf8ToBytes(text)).subarray(0, 16));
 }
 
+/** Whose what a principal holds is. */
+export interface IdentityOptions extends Pick<CallbackOptions, "authenticate"> {
+  /**
+   * Names a principal, which owns its streams, channels and sessions. Needed where it has no `id` and no `sub`.
+   *
+   * @default the string itself, the `id` of an object, or its `sub` with `iss`. Claims that change with every token identify nobody
+   */
+  readonly identify?: ((principal: unknown) => string) | undefined;
+  /** Whether principals share sessions of the same key. @default false: each principal has sessions of its own */
+  readonly sharedSessions?: boolean | undefined;
+}
+
 /** Names the owner of what a principal holds. Throws `TypeError` for a principal without an identity. */
 export type OwnerOf = (principal: unknown) => string;
 
-export function ownersOf({ authenticate, identify }: ServeOptions): OwnerOf {
+export function ownersOf({ authenticate, identify }: IdentityOptions): OwnerOf {
   const digests = new Map<string, string>();
   return (principal) => {
     if (!authenticate) return ANYBODY;
@@ -41,7 +53,7 @@ export function ownersOf({ authenticate, identify }: ServeOptions): OwnerOf {
 }
 
 /** A session of an owner, or one that all principals share. */
-export function sessionName(options: ServeOptions, owner: string, key: string): string {
+export function sessionName(options: IdentityOptions, owner: string, key: string): string {
   return `${options.sharedSessions ? SHARED : owner}.${digest(key)}`;
 }
 
@@ -61,7 +73,7 @@ export function ownerIn(name: string): string {
   return name.slice(name.lastIndexOf("/") + 1, name.lastIndexOf("."));
 }
 
-function identifiedBy(identify: NonNullable<ServeOptions["identify"]>, principal: unknown): string {
+function identifiedBy(identify: NonNullable<IdentityOptions["identify"]>, principal: unknown): string {
   const name: unknown = identify(principal);
   if (typeof name === "string" && name !== "" && !LONE.test(name)) return `identify:${name}`;
   // The rejection of a promise would end the process.

@@ -18,10 +18,6 @@ import { callbacks } from "./callback.js";
 import { callChannel, converse, refuseSocket } from "./channel/converse.js";
 import { type Converse, directChannels } from "./channel/direct.js";
 import { SafePort } from "./channel/socket.js";
-import { ClusterChannels } from "./cluster/channels.js";
-import { wiring } from "./cluster/publish.js";
-import { ClusterSessions } from "./cluster/sessions.js";
-import { clusterStreams } from "./cluster/streams.js";
 import { checkHandlers } from "./handlers.js";
 import type { Answer } from "./http/answer.js";
 import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
@@ -119,20 +115,20 @@ export function serve<H, Partial extends boolean = false>(
   return appOf(context, deliveries);
 }
 
-/** The base, and what outlives a connection (`resume`) or a server (`pubSub`). */
+/** The base, and what outlives a connection (`resume`) or a server (`cluster`). */
 function compose(contract: AnyContract, handlers: Handlers, options: ServeOptions) {
-  const { pubSub, resume = true, log = memoryLog() } = options;
+  const { cluster, resume = true, log = cluster?.log ?? memoryLog() } = options;
   const limits = resolveLimits(options);
   const ownerOf = ownersOf(options);
   const calling = callbacks(options, limits, ownerOf);
   const root = Scope.open((error) => calling.report(error, "releasing what a call held"));
   const last = lastCalls();
-  const wires = pubSub && wiring(pubSub, limits, root, calling.report, last);
   const book = ledger(limits, root);
   const { report } = calling;
   const makeLocal = (onIdle?: (key: string) => void) =>
     new LocalSessions({ contract, limits, root, ledger: book, report, onIdle });
-  const shared = wires && new ClusterSessions(contract, wires, makeLocal, (owner) => book.revoke(owner));
+  const revoke = (owner: string) => book.revoke(owner);
+  const joined = cluster?.join({ contract, limits, root, lastCalls: last, report, makeLocal, revoke });
   let accepts: ReturnType<Context["accepts"]> | undefined;
   const context: Context = {
     contract,
@@ -148,7 +144,7 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
     ownerOf,
     route: router(contract),
     ledger: book,
-    sessions: shared ?? makeLocal(),
+    sessions: joined?.sessions ?? makeLocal(),
     root,
     shutdown: shutdown(),
     lastCalls: last,
@@ -157,13 +153,8 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
   const direct = { streams: directStreams(context), channels: directChannels(context, hold) };
   if (!resume) return { context, deliveries: direct };
   root.measure("logged", () => log.size?.() ?? 0);
-  const streams = new ResumableStreams(context, direct.streams, log, wires && clusterStreams(wires));
-  const channels = resumableChannels(
-    context,
-    direct.channels,
-    hold,
-    shared && ((local) => new ClusterChannels(contract.name, wires, local, shared.servers)),
-  );
+  const streams = new ResumableStreams(context, direct.streams, log, joined?.streams);
+  const channels = resumableChannels(context, direct.channels, hold, joined?.channels);
   const deliveries: Deliveries = { streams, channels, resume: resumeRequests(context, log, streams, channels) };
   return { context, deliveries };
 }

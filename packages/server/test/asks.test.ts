@@ -4,7 +4,7 @@ import { type CovenHandlers, coven } from "@parlance/protocols/coven";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { type App, Refusal, type ServeOptions, serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 // Some clients never answer what they are asked.
@@ -212,7 +212,7 @@ async function deciding(options: ServeOptions, fails: boolean) {
 
 describe.each([
   ["one server", {}],
-  ["a server of several", { pubSub: memoryPubSub() }],
+  ["a server of several", { cluster: clusterOn(memoryPubSub()) }],
 ] as const)("Two decisions about one ask at a time, on %s", (_, options) => {
   it("run one handler: the other is refused before its own", async () => {
     const { client, decision, decided, finish, answer } = await deciding(options, false);

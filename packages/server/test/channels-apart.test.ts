@@ -6,7 +6,7 @@ import { wiring } from "../src/cluster/publish.js";
 import { memoryPubSub, type PubSub } from "../src/cluster/pubsub.js";
 import { lastCalls } from "../src/last-calls.js";
 import { LIMITS } from "../src/limits.js";
-import type { Asked, LocalChannels, Place, Shown } from "../src/resume/conversations.js";
+import type { Asked, LocalChannels, Place, Shown } from "../src/ports.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -3,7 +3,7 @@ import { based } from "@parlance/protocols/based";
 import { type EmacsAgentSession, type EventsMessage, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type Disconnected, Refusal, type ServeOptions, serve } from "@parlance/server";
-import type { PubSub } from "@parlance/server/cluster";
+import { clusterOn, type PubSub } from "@parlance/server/cluster";
 import type { EventLog } from "@parlance/server/resume";
 import type { Port } from "@parlance/wire";
 import { expect, test, vi } from "vitest";
@@ -51,7 +51,7 @@ export function agentOn(pubSub: PubSub, log: EventLog, options: ServeOptions = {
         yield { type: "agent.state", state: "idle" };
       },
     },
-    { pubSub, log, heartbeat: 0, ...options },
+    { cluster: clusterOn(pubSub), log, heartbeat: 0, ...options },
   );
   const client = connect(emacsAgent, { fetch: app.fetch });
   return {
@@ -346,7 +346,7 @@ export function testCluster(make: () => Promise<Pair>): void {
             }
           },
         },
-        { pubSub, log: logs[i]!, grace, heartbeat: 0 },
+        { cluster: clusterOn(pubSub), log: logs[i]!, grace, heartbeat: 0 },
       ),
     );
     const seen: string[] = [];
@@ -406,7 +406,7 @@ function uploaders({ pubSubs, logs }: Pair, grace: number, options: ServeOptions
           }
         },
       },
-      { pubSub, log: logs[i]!, grace, ...options },
+      { cluster: clusterOn(pubSub), log: logs[i]!, grace, ...options },
     ),
   );
   let turn = 0;

@@ -179,7 +179,7 @@ describe("A channel", () => {
     say({ action: "list_files" });
     const [, fly, tooLong, nameless, list] = await hears(5);
     expect(fly).toEqual({ status: "error", action: "fly", error: "Unknown action: fly" });
-    expect(tooLong).toMatchObject({ action: long, error: `Unknown action: ${"x".repeat(200)}` });
+    expect(tooLong).toMatchObject({ action: long, error: `Unknown action: ${"x".repeat(100)}…` });
     expect(nameless).toEqual({ status: "error", error: "the message is unknown" });
     expect(list).toMatchObject({ action: "file_list" });
     expect(events).toEqual([

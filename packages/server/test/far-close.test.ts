@@ -2,7 +2,7 @@ import { connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import { based } from "@parlance/protocols/based";
 import { serve } from "@parlance/server";
-import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { listen } from "@parlance/server/node";
 import { memoryLog } from "@parlance/server/resume";
 import { expect, onTestFinished, test } from "vitest";
@@ -76,7 +76,7 @@ test.each(
           }
         },
       },
-      { pubSub, log, queryWithin: 100, storeWithin: 100, grace: 20_000, onError: false },
+      { cluster: clusterOn(pubSub), log, queryWithin: 100, storeWithin: 100, grace: 20_000, onError: false },
     ),
   );
   const servers = await Promise.all(apps.map((app) => listen(app, { port: 0 })));

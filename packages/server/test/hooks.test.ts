@@ -2,9 +2,10 @@ import { type AnyMessage, Refusal } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { callbacks, invoke } from "../src/callback.js";
+import type { Called } from "../src/hooks.js";
 import type { HttpRequest } from "../src/http/request.js";
 import { LIMITS } from "../src/limits.js";
-import type { Called, ServeOptions } from "../src/options.js";
+import type { ServeOptions } from "../src/options.js";
 
 const called = { operation: "send", request: { url: "x" } } as unknown as Called;
 const message = { type: "text" } as AnyMessage;

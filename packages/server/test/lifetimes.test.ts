@@ -4,7 +4,7 @@ import { based } from "@parlance/protocols/based";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, bearer, Refusal, type ServeOptions, serve } from "@parlance/server";
-import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { newKey, RESUME } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
@@ -328,7 +328,10 @@ test("a reader that comes while pub/sub is down is served once it is back", asyn
       down ? Promise.reject(new Error("down")) : inner.subscribe(topic, (text) => down || receive(text), on),
   };
   const log = memoryLog();
-  const [a, b] = [agent({ pubSub, log, onError: false }), agent({ pubSub, log, onError: false })];
+  const [a, b] = [
+    agent({ cluster: clusterOn(pubSub), log, onError: false }),
+    agent({ cluster: clusterOn(pubSub), log, onError: false }),
+  ];
   down = true;
   const far = await reader(b);
   for (let i = 0; i < 50; i++) await turn();

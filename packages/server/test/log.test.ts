@@ -66,7 +66,7 @@ describe("A log that fails", () => {
     expect(["1", "2", "3"].slice(0, got.length)).toEqual(got);
     expect(error).toMatchObject({ name: "Disconnected", code: "gap", missing: { after: got.length } });
     if (!all) expect(got).toEqual(["1", "2", "3"]);
-    expect(reason).toBe(full);
+    expect(reason).toMatchObject({ name: "Disconnected", code: "unreachable", cause: full });
   });
 
   test.each(["the reader", "another client"])(

@@ -1,7 +1,7 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { serve } from "@parlance/server";
-import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { formatTicket, newKey, type Port } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
@@ -63,7 +63,9 @@ function servers(count: number) {
     channel.send({ type: "initial_state", files: [], activeFile: null });
     for await (const _ of channel);
   };
-  const apps = Array.from({ length: count }, () => serve(based, { session }, { pubSub, log, onError: false }));
+  const apps = Array.from({ length: count }, () =>
+    serve(based, { session }, { cluster: clusterOn(pubSub), log, onError: false }),
+  );
   return { apps, published };
 }
 
@@ -112,7 +114,7 @@ test("after an interruption of pub/sub a ticket of a server that hears nothing f
     channel.send({ type: "initial_state", files: [], activeFile: null });
     for await (const _ of channel);
   };
-  const [maker, other] = [0, 1].map(() => serve(based, { session }, { pubSub, log, ...limits }));
+  const [maker, other] = [0, 1].map(() => serve(based, { session }, { cluster: clusterOn(pubSub), log, ...limits }));
   await converse(maker!);
   await converse(other!);
   for (const back of interrupted) back();
@@ -143,7 +145,7 @@ test.each([
         channel.send({ type: "file_uploaded", filename: message.filename, files: [] });
   };
   const limits = { queryWithin: 50, storeWithin: 50, interruptedFor: 500, onError: false } as const;
-  const apps = made.map(({ pubSub }) => serve(based, { session }, { pubSub, log, ...limits }));
+  const apps = made.map(({ pubSub }) => serve(based, { session }, { cluster: clusterOn(pubSub), log, ...limits }));
   onTestFinished(() => {
     for (const app of apps) app.close();
   });

@@ -3,9 +3,9 @@ import type { AnyContract, AnyMessage, Refusal, Stream, StreamCall } from "@parl
 import { Scope } from "@parlance/wire/scope";
 import { expect, onTestFinished } from "vitest";
 import type { Context } from "../src/call.js";
+import type { Called } from "../src/hooks.js";
 import { ledger } from "../src/ledger.js";
 import { LIMITS } from "../src/limits.js";
-import type { Called } from "../src/options.js";
 import { produce } from "../src/stream/produce.js";
 
 export const text = (word: string) => ({ type: "text", text: word });

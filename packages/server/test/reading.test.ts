@@ -1,11 +1,12 @@
 import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Context } from "../src/call.js";
+import type { Called } from "../src/hooks.js";
 import { LIMITS } from "../src/limits.js";
-import type { Called } from "../src/options.js";
+import type { RemoteStreams } from "../src/ports.js";
 import type { Entry, EventLog } from "../src/resume/event-log.js";
 import { readers } from "../src/resume/readers.js";
-import { newRun, type RemoteStreams } from "../src/resume/run.js";
+import { newRun } from "../src/resume/run.js";
 
 // Readers of a resumable stream, without a log.
 

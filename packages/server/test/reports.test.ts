@@ -2,7 +2,7 @@ import { type ConnectOptions, connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, type ServeOptions, serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { expect, it, vi } from "vitest";
 
@@ -73,7 +73,11 @@ it.each<[what: string, make: () => App, run: (app: App) => Promise<unknown>, pla
   ],
   [
     "pub/sub that cannot publish",
-    () => fold({}, { pubSub: { ...memoryPubSub(), publish: async () => fails(), subscribe: async () => fails() } }),
+    () =>
+      fold(
+        {},
+        { cluster: clusterOn({ ...memoryPubSub(), publish: async () => fails(), subscribe: async () => fails() }) },
+      ),
     send,
     "pub/sub",
   ],

@@ -3,7 +3,7 @@ import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, bearer, type Disconnected, type ServeOptions, serve } from "@parlance/server";
-import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { formatTicket, newKey, RESUME } from "@parlance/wire";
 import { describe, expect, it, vi } from "vitest";
@@ -231,7 +231,10 @@ describe.each([
   const servers = (holding: Holding, pubSub: PubSub = memoryPubSub()) => {
     const log = memoryLog();
     const reasons: unknown[] = [];
-    const [here, there] = [1, 2].map(() => holding.make(options({ log, pubSub }), reasons)) as [App, App];
+    const [here, there] = [1, 2].map(() => holding.make(options({ log, cluster: clusterOn(pubSub) }), reasons)) as [
+      App,
+      App,
+    ];
     return { here, revoking: isFar ? there : here, reasons };
   };
 
@@ -267,9 +270,9 @@ describe("a revoke", () => {
       subscribe: shared.subscribe,
       publish: async (topic, text) => ((await shared.publish(topic, text)) || 0) + (isDeaf ? 1 : 0),
     };
-    const limits = { pubSub, queryWithin: 20, interruptedFor: 0 };
+    const limits = { cluster: clusterOn(pubSub), queryWithin: 20, interruptedFor: 0 };
     const app = gateway(options(limits), []);
-    gateway(options({ ...limits, pubSub: deaf }), []);
+    gateway(options({ ...limits, cluster: clusterOn(deaf) }), []);
     const anns = await HOLDINGS["a plain stream"]!.hold(app, "ann");
     isDeaf = true;
     await expect(app.revoke(ANN)).rejects.toMatchObject({ name: "Disconnected", code: "timeout", retryable: true });

@@ -2,7 +2,7 @@ import { connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type ServeOptions, serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { expect, onTestFinished, test } from "vitest";
 
@@ -48,7 +48,7 @@ const places: Readonly<Record<string, (over: boolean) => Promise<Senders>>> = {
   "a client's channel": async (over) => (await channels(over)).client,
   "a server's channel": async (over) => (await channels(over)).server,
   "a session": (over) => session(over, {}),
-  "a session in a cluster": (over) => session(over, { pubSub: memoryPubSub(), log: memoryLog() }),
+  "a session in a cluster": (over) => session(over, { cluster: clusterOn(memoryPubSub(), memoryLog()) }),
 };
 /** How a call fails, and with which error. */
 async function failureOf(call: () => Promise<unknown>): Promise<string> {

@@ -2,7 +2,7 @@ import { connect } from "@parlance/client";
 import { type CovenHandlers, coven, type SendMessage } from "@parlance/protocols/coven";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type App, Refusal, type ServeOptions, serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
@@ -185,8 +185,8 @@ describe.each([
     (): ServeOptions[] => {
       const [pubSub, log] = [memoryPubSub(), memoryLog()];
       return [
-        { pubSub, log },
-        { pubSub, log },
+        { cluster: clusterOn(pubSub), log },
+        { cluster: clusterOn(pubSub), log },
       ];
     },
   ],

@@ -1,6 +1,6 @@
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { type EventLog, memoryLog } from "@parlance/server/resume";
 import { newKey, RESUME } from "@parlance/wire";
 import { expect, test } from "vitest";
@@ -55,7 +55,12 @@ test.each(Object.keys(HANGING).flatMap((how) => ["its own server", "another serv
       yield { type: "done", full_response: "" };
     };
     const handlers = { send } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
-    const options = { pubSub, storeWithin: 40, heartbeat: 0, onError: (error: unknown) => void reports.push(error) };
+    const options = {
+      cluster: clusterOn(pubSub),
+      storeWithin: 40,
+      heartbeat: 0,
+      onError: (error: unknown) => void reports.push(error),
+    };
     const servers = {
       "its own server": serve(foldGateway, handlers, { ...options, log: where === "its own server" ? hanging : log }),
       "another server": serve(foldGateway, handlers, { ...options, log: hanging }),
@@ -97,7 +102,7 @@ test("a tail that throws is reported, unless its reader has left", async () => {
     yield { type: "done", full_response: "" };
   };
   const handlers = { send } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
-  const options = { pubSub, heartbeat: 0, onError: (error: unknown) => void reports.push(error) };
+  const options = { cluster: clusterOn(pubSub), heartbeat: 0, onError: (error: unknown) => void reports.push(error) };
   const [writer, other] = [
     serve(foldGateway, handlers, { ...options, log }),
     serve(foldGateway, handlers, { ...options, log: failing }),
@@ -144,7 +149,9 @@ test("a reader on another server is not cut while a stream is silent", async () 
     },
   };
   const handlers = { send } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
-  const [own, other] = [log, counting].map((log) => serve(foldGateway, handlers, { log, pubSub, storeWithin: 20 }));
+  const [own, other] = [log, counting].map((log) =>
+    serve(foldGateway, handlers, { log, cluster: clusterOn(pubSub), storeWithin: 20 }),
+  );
   const headers = { "Content-Type": "application/json", [RESUME]: newKey() };
   const begin = { method: "POST", headers, body: '{"content":"x"}' };
   const began = await own!.fetch(new Request("http://localhost/api/send", begin));

@@ -2,11 +2,11 @@ import type { Port, PortEvents } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Context } from "../src/call.js";
+import type { Called } from "../src/hooks.js";
 import { ledger } from "../src/ledger.js";
 import { LIMITS, type Limits } from "../src/limits.js";
-import type { Called } from "../src/options.js";
-import { type RemoteChannels, resumableChannels } from "../src/resume/channels.js";
-import type { Asked, Found, LocalChannels, Place } from "../src/resume/conversations.js";
+import type { Asked, Found, LocalChannels, Place, RemoteChannels } from "../src/ports.js";
+import { resumableChannels } from "../src/resume/channels.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, serve } from "@parlance/server";
-import { memoryPubSub, type PubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub, type PubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { newKey, RESUME } from "@parlance/wire";
 import { expect, test, vi } from "vitest";
@@ -45,7 +45,7 @@ const emacs =
           yield { type: "agent.state", state: "idle" };
         },
       } as never,
-      { pubSub, ...more } as never,
+      { cluster: clusterOn(pubSub), ...more } as never,
     ) as App;
 const events = get("/api/sessions/s/events");
 

@@ -3,6 +3,7 @@ import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, Refusal, type ServeOptions, serve } from "@parlance/server";
+import { clusterOn } from "@parlance/server/cluster";
 import { redisLog, redisPubSub } from "@parlance/store-redis";
 import { formatTicket, newKey, RESUME } from "@parlance/wire";
 import type { Redis } from "ioredis";
@@ -73,7 +74,7 @@ describe.runIf(hasRedis)("no secret", () => {
     const [log, pubSub] = [redisLog({ redis, timeout: 300 }), redisPubSub({ redis, timeout: 300 })];
     return {
       log,
-      pubSub,
+      cluster: clusterOn(pubSub),
       authenticate: ({ headers }) => headers.get("Authorization") === `Bearer ${TOKEN}` && principal,
       // What a logger prints of an error: its stack, its properties and its causes.
       onError: (error, context) => void errors.push(inspect([error, context], { depth: 9, showHidden: true })),

@@ -1,4 +1,5 @@
 import type { ErrorContext } from "@parlance/server";
+import { clusterOn } from "@parlance/server/cluster";
 import { redisLog, redisPubSub } from "@parlance/store-redis";
 import { Redis } from "ioredis";
 import { type Conversation, type Fixture, fixture, newLedger } from "../../server/test/resume/conversations.js";
@@ -60,7 +61,13 @@ export async function twoServers(): Promise<TwoServers> {
       };
       // Slow enough for a fault to come amid the messages.
       const pace = () => pause(2);
-      return { way, redis, log, pubSub, stage: await fixture({ ...limits, log, pubSub, onError }, {}, ledger, pace) };
+      return {
+        way,
+        redis,
+        log,
+        pubSub,
+        stage: await fixture({ ...limits, log, cluster: clusterOn(pubSub), onError }, {}, ledger, pace),
+      };
     }),
   );
   const ways: readonly Latency[] = servers.map(({ way }) => way);

@@ -1,3 +1,4 @@
+import { clusterOn } from "@parlance/server/cluster";
 import { redisLog, redisPubSub } from "@parlance/store-redis";
 import { describe, it, onTestFinished } from "vitest";
 import { expectEverything, type ReaderOf } from "../../server/test/resume/undelivered.js";
@@ -34,6 +35,6 @@ describe.skipIf(!hasRedis).each(Object.entries(streams))("a stream of %s", (_, s
       return { log, pubSub };
     };
     const [here, there] = [store(), store()];
-    await expectEverything(sizes, readers, [here.log, there.log], { pubSub: here.pubSub });
+    await expectEverything(sizes, readers, [here.log, there.log], { cluster: clusterOn(here.pubSub) });
   });
 });

@@ -1,7 +1,7 @@
 import type { Port } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
-import type { Called } from "../options.js";
+import type { Called } from "../hooks.js";
 import type { ChannelDelivery } from "../ports.js";
 import { gone } from "../reason.js";
 

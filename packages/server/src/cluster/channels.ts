@@ -1,8 +1,6 @@
 import { newKey } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import type { Accepted } from "../ports.js";
-import type { RemoteChannels } from "../resume/channels.js";
-import type { Asked, Found, LocalChannels, Shown } from "../resume/conversations.js";
+import type { Accepted, Asked, Found, LocalChannels, RemoteChannels, Shown } from "../ports.js";
 import type { Wiring } from "./publish.js";
 import { type Query, query, unanswered } from "./query.js";
 import type { Servers } from "./servers.js";

@@ -1,11 +1,11 @@
 import { type AnyMessage, Refusal } from "@parlance/wire";
-import type { Claimed } from "../ports.js";
-import { CLAIMED, type LocalSessions, SETTLED } from "../session/local.js";
+import type { Claimed, LocalStore } from "../ports.js";
+import { CLAIMED, SETTLED } from "../session/local.js";
 import type { Answer } from "./packet.js";
 import { unanswered } from "./query.js";
 
 interface DecisionOptions {
-  readonly local: LocalSessions;
+  readonly local: LocalStore;
   /** Operations that answer an ask. */
   readonly answering: ReadonlySet<string>;
   /** Asks every server that follows the session. Rejects where one does not answer: it may hold the ask, or have settled it. */

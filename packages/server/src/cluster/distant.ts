@@ -1,6 +1,5 @@
 import type { Scope } from "@parlance/wire/scope";
-import type { Sent } from "../ports.js";
-import type { LocalSessions } from "../session/local.js";
+import type { LocalStore, Sent } from "../ports.js";
 import type { FollowedSessions } from "./follow.js";
 import type { Owing } from "./members.js";
 import { Outbox } from "./outbox.js";
@@ -17,7 +16,7 @@ interface DistantOptions {
   /** This server's own topic. */
   readonly me: string;
   readonly wiring: Wiring;
-  readonly local: LocalSessions;
+  readonly local: LocalStore;
   readonly followed: FollowedSessions;
   /** A reader was given up. */
   readonly onLost: (key: string) => void;

@@ -1,7 +1,6 @@
 import { type AnyContract, type AnyMessage, newKey } from "@parlance/wire";
 import { type Scope, until } from "@parlance/wire/scope";
-import type { AnySession, Claimed, SessionStore, Subscriber } from "../ports.js";
-import type { LocalSessions } from "../session/local.js";
+import type { AnySession, Claimed, LocalStore, SessionStore, Subscriber } from "../ports.js";
 import { Decisions } from "./decisions.js";
 import { DistantReaders } from "./distant.js";
 import { type FollowedSessions, followSessions, onceSaid, rememberFor } from "./follow.js";
@@ -27,7 +26,7 @@ export class ClusterSessions implements SessionStore {
   /** The property of a decision that names its session. */
   readonly #property: string | undefined;
   readonly #wiring: Wiring;
-  readonly #local: LocalSessions;
+  readonly #local: LocalStore;
   readonly #followed: FollowedSessions;
   readonly servers: Servers;
   readonly #decisions: Decisions;
@@ -41,7 +40,7 @@ export class ClusterSessions implements SessionStore {
   constructor(
     { name, session, exchanges = [] }: AnyContract,
     wiring: Wiring,
-    makeLocal: (onIdle: (key: string) => void) => LocalSessions,
+    makeLocal: (onIdle: (key: string) => void) => LocalStore,
     onRevoke: (owner: string) => void,
   ) {
     this.#onRevoke = onRevoke;

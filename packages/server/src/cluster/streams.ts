@@ -1,5 +1,5 @@
 import { newKey, Refusal, type RefusalDetails } from "@parlance/wire";
-import type { RemoteStreams } from "../resume/run.js";
+import type { RemoteStreams } from "../ports.js";
 import type { Wiring } from "./publish.js";
 import { subscribe } from "./subscriptions.js";
 

@@ -4,7 +4,7 @@ import type { Scope } from "@parlance/wire/scope";
 import { type Context, calledOf, enter } from "../call.js";
 import { callChannel } from "../channel/converse.js";
 import { refuseLeftOut } from "../handlers.js";
-import type { Called } from "../options.js";
+import type { Called } from "../hooks.js";
 import type { ChannelDelivery, StreamDelivery } from "../ports.js";
 import { isRevoked } from "../reason.js";
 import { produce } from "../stream/produce.js";

@@ -1,8 +1,8 @@
 import { type AnyMessage, type OpenAsk, Refusal } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import { asksOf, type Context, callOf, sessionOf } from "../call.js";
+import type { Called } from "../hooks.js";
 import { MIN_SHARE } from "../ledger.js";
-import type { Called } from "../options.js";
 import type { Claimed } from "../ports.js";
 import { isRevoked } from "../reason.js";
 import type { Answer } from "./answer.js";

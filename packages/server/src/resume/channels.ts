@@ -1,21 +1,12 @@
 import { type ChannelOffer, formatResumable, formatTicket, isKey, newKey, parseCursor, RESUME } from "@parlance/wire";
-import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
 import type { Answer } from "../http/answer.js";
 import { conversationName, digest } from "../identity.js";
 import type { Limits } from "../limits.js";
-import type { Accepted, ChannelDelivery } from "../ports.js";
+import type { Asked, ChannelDelivery, LocalChannels, RemoteChannels, Shown } from "../ports.js";
 import { CallPort } from "./call-port.js";
-import {
-  type Asked,
-  Conversations,
-  type Found,
-  type LocalChannels,
-  placeOf,
-  type Shown,
-  timesOf,
-} from "./conversations.js";
+import { Conversations, placeOf, timesOf } from "./conversations.js";
 import { gapAnswer } from "./gap.js";
 
 /**
@@ -27,17 +18,6 @@ export interface ResumableChannels extends ChannelDelivery {
   cancel(name: string): Promise<boolean>;
 }
 
-/** Channels on other servers of a cluster. */
-export interface RemoteChannels {
-  find(asked: Asked, call: Scope): Promise<Found | undefined>;
-  /** Redeems a ticket of another server, which its prefix names. */
-  redeem(server: string, shown: Shown, call: Scope): Promise<Accepted | undefined>;
-  cancel(name: string): Promise<boolean>;
-  /** The prefix of this server's tickets, by which the other servers find it. */
-  readonly server: string;
-  /** Resolves when the other servers can ask for this one's channels, or pub/sub is down. */
-  listen(): Promise<unknown>;
-}
 export function resumableChannels(
   context: Context,
   direct: ChannelDelivery,

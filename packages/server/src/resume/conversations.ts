@@ -1,8 +1,6 @@
 import {
   BEAT,
-  type Cursor,
   formatResumeFrame,
-  type Gap,
   isKey,
   newKey,
   OFFER,
@@ -17,61 +15,14 @@ import { PacedPort } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
+import type { Called } from "../hooks.js";
 import { isOwn } from "../http/origin.js";
 import { conversationName, ownerIn } from "../identity.js";
 import type { Limits } from "../limits.js";
-import type { Called } from "../options.js";
-import type { Accepted } from "../ports.js";
+import type { Accepted, Asked, Found, LocalChannels, Place, Shown } from "../ports.js";
 import { gone } from "../reason.js";
 import { CallPort } from "./call-port.js";
 import { type Ended, type Endings, endings } from "./endings.js";
-
-/** Where a request comes from. A ticket is valid only there. */
-export interface Place {
-  readonly pathname: string;
-  readonly origin: string | null;
-  /** The origin is the server's own. */
-  readonly own: boolean;
-}
-
-/** A client's request to resume a conversation. */
-export interface Asked {
-  readonly name: string;
-  readonly place: Place;
-  /** The digest of the ticket that the client is about to get: the ticket itself is known to the answering server alone. */
-  readonly ticket: string;
-  /** The frames that the client has. */
-  readonly cursor?: Cursor | undefined;
-}
-
-/** A conversation to resume, or the frames that its client has lost for good. */
-export type Found =
-  | {
-      readonly epoch: string;
-      /** Frames that this server has received. */
-      readonly received: number;
-      /** The prefix of the ticket that names this server. */
-      readonly server: string;
-    }
-  | { readonly gap: Gap };
-
-/** A ticket as a socket shows it. */
-export interface Shown {
-  /** The digest of the ticket. */
-  readonly ticket: string;
-  readonly place: Place;
-  /** The owner of the socket, where its handshake has credentials. */
-  readonly owner?: string | undefined;
-}
-
-/** The conversations of this server. */
-export interface LocalChannels {
-  /** Undefined where there is none with this name, or one of another epoch than the cursor's. */
-  find(asked: Asked): Found | undefined;
-  /** Redeems a ticket: returns a function that takes the socket, or closes it and returns false. Undefined for an invalid ticket. */
-  take(shown: Shown): ((port: Port) => boolean) | undefined;
-  cancel(name: string): boolean;
-}
 
 interface Conversation {
   readonly epoch: string;

@@ -2,8 +2,8 @@ import type { Refusal } from "@parlance/wire";
 import { type Scope, until } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import { headersDueAfter } from "../limits.js";
+import type { RemoteStreams } from "../ports.js";
 import type { Readers } from "./readers.js";
-import type { RemoteStreams } from "./run.js";
 
 /**
  * Waits for the first message of a stream on another server, which reports a refusal: throws it. Returns false where the stream ends

@@ -2,9 +2,10 @@ import { Disconnected, misuse } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import { invoke } from "../callback.js";
+import type { RemoteStreams } from "../ports.js";
 import type { BlockSource, Push } from "../stream/writer.js";
 import type { Entry, EventLog } from "./event-log.js";
-import type { RemoteStreams, Run } from "./run.js";
+import type { Run } from "./run.js";
 import { type Reading, watchReaders } from "./watch.js";
 
 /** Reads resumable streams from the log, one iterator a reader. */

@@ -1,29 +1,7 @@
-import type { Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import type { Called } from "../options.js";
+import type { Called } from "../hooks.js";
 import type { Production } from "../ports.js";
 import type { EventWriter } from "./event-log.js";
-
-export interface RemoteEvents {
-  /** A reader on another server has everything up to a place. */
-  reach?(seq: number, reader: string): void;
-  /** A reader on another server has left. */
-  leave?(reader: string): void;
-  cancel?(): void;
-  /** The handler on another server has refused. */
-  refused?(refusal: Refusal): void;
-}
-
-/** Streams on other servers of a cluster. */
-export interface RemoteStreams {
-  /** Receives events of a stream until the scope closes. Never rejects: it retries. */
-  listen(name: string, scope: Scope, on: RemoteEvents): Promise<void>;
-  /** Tells servers that wait for the stream's first message that its handler has refused. */
-  refuse(name: string, refusal: Refusal): void;
-  /** Tells the stream's server how far a reader here is, until the scope closes. */
-  report(name: string, after: number, reader: Scope): (seq: number) => void;
-  cancel(name: string): Promise<boolean>;
-}
 
 /** A reader that has every message so far, and gets new ones without the log. */
 export interface Live {

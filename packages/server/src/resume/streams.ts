@@ -1,12 +1,12 @@
 import { type Cursor, Disconnected, formatResumable, type Gap, isKey, RESUME, Refusal } from "@parlance/wire";
 import { type Scope, until, within } from "@parlance/wire/scope";
 import { type Context, received, refusalOf } from "../call.js";
+import type { Called } from "../hooks.js";
 import type { Answer } from "../http/answer.js";
 import type { HttpRequest } from "../http/request.js";
 import { STREAM_HEADERS } from "../http/response.js";
 import { conversationName, ownerIn } from "../identity.js";
-import type { Called } from "../options.js";
-import type { Produce, StreamDelivery } from "../ports.js";
+import type { Produce, RemoteStreams, StreamDelivery } from "../ports.js";
 import { cancelled, closing, gone, logFailed } from "../reason.js";
 import { BlockWriter } from "../stream/writer.js";
 import { beginsElsewhere } from "./elsewhere.js";
@@ -15,7 +15,7 @@ import { type FinishedRuns, finishedRuns } from "./finished.js";
 import { gapAnswer } from "./gap.js";
 import { pump } from "./pump.js";
 import { type Readers, readers } from "./readers.js";
-import { givenOf, newRun, type RemoteStreams, type Run } from "./run.js";
+import { givenOf, newRun, type Run } from "./run.js";
 import { type OverNames, overNames, type Tombstones, tombstones } from "./tombstones.js";
 
 /** Streams that outlive their reader's connection: their handlers write to an event log, and readers read from it. */

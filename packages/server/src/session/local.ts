@@ -5,7 +5,7 @@ import { type Encode, encoderFor } from "../codecs.js";
 import { ownerIn } from "../identity.js";
 import type { Ledger } from "../ledger.js";
 import type { Limits } from "../limits.js";
-import type { AnySession, Claimed, Sent, SessionStore, Subscriber } from "../ports.js";
+import type { AnySession, Claimed, LocalStore, Sent, Subscriber } from "../ports.js";
 import {
   askChannels,
   closeIfIdle,
@@ -36,7 +36,7 @@ export interface LocalOptions {
 }
 
 /** Sessions that one server holds alone: every answer is there at once. */
-export class LocalSessions implements SessionStore {
+export class LocalSessions implements LocalStore {
   readonly #contract: AnyContract;
   readonly #limits: Limits;
   readonly #root: Scope;

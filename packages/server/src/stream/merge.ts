@@ -3,9 +3,9 @@ import { Queue, type Waiter, waiter } from "@parlance/wire/link";
 import { type Scope, until } from "@parlance/wire/scope";
 import { type Context, sessionOf } from "../call.js";
 import type { Encode, Encoded } from "../codecs.js";
+import type { Called } from "../hooks.js";
 import type { Tally } from "../ledger.js";
 import { headersDueAfter } from "../limits.js";
-import type { Called } from "../options.js";
 import type { Sent, Subscriber } from "../ports.js";
 import type { OnError, OnNext, Outgoing } from "./outgoing.js";
 

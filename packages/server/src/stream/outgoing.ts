@@ -3,8 +3,8 @@ import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import { invoke } from "../callback.js";
 import type { Encode, Encoded } from "../codecs.js";
+import type { Called } from "../hooks.js";
 import type { Tally } from "../ledger.js";
-import type { Called } from "../options.js";
 
 /** Receives the next message, or undefined at the end. */
 export type OnNext = (encoded: Encoded | undefined) => void;

@@ -2,8 +2,8 @@ import { type AnyMessage, encode, faultMessage, misuse, type Stream } from "@par
 import { type Scope, until } from "@parlance/wire/scope";
 import { type Context, isHidden, refusalOf, streamCallOf } from "../call.js";
 import { type Encode, type Encoded, encoderFor } from "../codecs.js";
+import type { Called, How } from "../hooks.js";
 import { headersDueAfter } from "../limits.js";
-import type { Called, How } from "../options.js";
 import type { Production } from "../ports.js";
 import { cancelled } from "../reason.js";
 import { SessionMerge } from "./merge.js";

@@ -2,7 +2,7 @@ import { type AnyMessage, type AskOptions, type Input, Violation } from "@parlan
 import { OpenAsks } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { asksOf, type Context, sessionOf } from "../call.js";
-import type { Called } from "../options.js";
+import type { Called } from "../hooks.js";
 
 /**
  * The questions in one stream that an operation answers. Each is open until it is decided or the stream ends, whether the handler asks it by

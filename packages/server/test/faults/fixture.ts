@@ -2,7 +2,7 @@ import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, type Hooks, Refusal, type ServeOptions, serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import type { AnyMessage } from "@parlance/wire";
 import type { Case } from "./cases.js";
@@ -52,7 +52,7 @@ export function fixture(one: Case): Fixture {
     hooks: hooksOf(planted),
     resume: one.mode !== "base",
     ...(one.mode !== "base" && { log }),
-    ...(one.mode === "cluster" && { pubSub }),
+    ...(one.mode === "cluster" && { cluster: clusterOn(pubSub) }),
     authenticate: (request) =>
       planted.call("authenticate", () => {
         const [, name] = /^Bearer (.+)$/.exec(request.headers.get("Authorization") ?? "") ?? [];

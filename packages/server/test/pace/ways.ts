@@ -4,7 +4,7 @@ import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { type EmacsAgentHandlers, emacsAgent } from "@parlance/protocols/emacs-agent";
 import { type LoCoHandlers, loco } from "@parlance/protocols/loco";
 import { type App, type ServeOptions, serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { listen } from "@parlance/server/node";
 import { memoryLog } from "@parlance/server/resume";
 import type { AnyMessage, OpenSocket } from "@parlance/wire";
@@ -125,7 +125,7 @@ export async function begin(
   options: ServeOptions = {},
   openSocket: OpenSocket = webSocket,
 ): Promise<Begun> {
-  const shared = servers === 2 ? { pubSub: memoryPubSub(), log: memoryLog() } : {};
+  const shared = servers === 2 ? { cluster: clusterOn(memoryPubSub(), memoryLog()) } : {};
   const urls: string[] = [];
   let met = (): void => {};
   const meeting = new Promise<void>((resolve) => {

@@ -1,6 +1,6 @@
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { newKey, RESUME } from "@parlance/wire";
 import { expect, test, vi } from "vitest";
@@ -32,7 +32,7 @@ function servers(count: number) {
     },
   } as Partial<FoldGatewayHandlers> as FoldGatewayHandlers;
   const apps = Array.from({ length: count }, () =>
-    serve(foldGateway, handlers, { log, pubSub, grace: 60_000, tombstoneLife: 20, heartbeat: 0 }),
+    serve(foldGateway, handlers, { log, cluster: clusterOn(pubSub), grace: 60_000, tombstoneLife: 20, heartbeat: 0 }),
   );
   return { apps, aborted, isListening: () => [...topics].some((topic) => topic.startsWith("stream/")) };
 }

@@ -2,7 +2,7 @@ import { connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import type { Port } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
@@ -37,7 +37,7 @@ it.each([1, 2])(
             for await (const message of channel) if (message.type === "upload_file") received.push(message.filename);
           },
         },
-        { log, pubSub },
+        { log, cluster: clusterOn(pubSub) },
       ),
     );
     let asked = 0;
@@ -86,7 +86,7 @@ describe("an app that closes", () => {
           return { ...writer, append: (...entries) => writer.append(...entries), close };
         },
       },
-      pubSub: {
+      cluster: clusterOn({
         subscribe: shared.subscribe,
         async publish(topic, text) {
           if (JSON.parse(text).type !== "bye") return shared.publish(topic, text);
@@ -94,7 +94,7 @@ describe("an app that closes", () => {
           told.push("pub/sub");
           return 0;
         },
-      },
+      }),
     });
     const reader = connect(foldGateway, { fetch: app.fetch }).send({ content: "x" })[Symbol.asyncIterator]();
     await reader.next();

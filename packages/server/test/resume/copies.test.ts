@@ -2,7 +2,7 @@ import { connect } from "@parlance/client";
 import { based } from "@parlance/protocols/based";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { Refusal, serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import { newKey, type OpenSocket, type Port, RESUME } from "@parlance/wire";
 import { expect, it, onTestFinished, vi } from "vitest";
@@ -57,7 +57,9 @@ it.each(
       return refusing;
     },
   } as unknown as FoldGatewayHandlers;
-  const apps = Array.from({ length: how.count }, () => serve(foldGateway, handlers, { log, pubSub, onError: false }));
+  const apps = Array.from({ length: how.count }, () =>
+    serve(foldGateway, handlers, { log, cluster: clusterOn(pubSub), onError: false }),
+  );
   const headers = { "Content-Type": "application/json", [RESUME]: newKey() };
   const post = { method: "POST", headers, body: '{"content":"x"}' };
   const answers = [0, 1, 2, 3].map(async (i) => {
@@ -93,7 +95,7 @@ function channels() {
           }
         },
       },
-      { pubSub, grace: 200, onError: false },
+      { cluster: clusterOn(pubSub), grace: 200, onError: false },
     ),
   ) as [ReturnType<typeof serve>, ReturnType<typeof serve>];
   onTestFinished(() => {

@@ -3,9 +3,9 @@ import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Context } from "../../src/call.js";
 import { LIMITS } from "../../src/limits.js";
+import type { RemoteEvents, RemoteStreams } from "../../src/ports.js";
 import { beginsElsewhere } from "../../src/resume/elsewhere.js";
 import type { Readers } from "../../src/resume/readers.js";
-import type { RemoteEvents, RemoteStreams } from "../../src/resume/run.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

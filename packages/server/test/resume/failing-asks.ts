@@ -1,6 +1,7 @@
 import { connect } from "@parlance/client";
 import { type CovenHandlers, coven } from "@parlance/protocols/coven";
 import { serve } from "@parlance/server";
+import { clusterOn } from "@parlance/server/cluster";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { appends, failing, STORE_WITHIN, type Store, tails } from "./failing-log.js";
 
@@ -47,7 +48,7 @@ async function outcome(stores: readonly Store[], { append, tail, taken }: Way) {
     serve(coven, handlers, {
       ...limits,
       log: fail(log),
-      pubSub,
+      cluster: clusterOn(pubSub),
       onError: false,
       partial: true,
     }),

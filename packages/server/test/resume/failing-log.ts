@@ -1,7 +1,7 @@
 import { connect } from "@parlance/client";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
-import type { PubSub } from "@parlance/server/cluster";
+import { clusterOn, type PubSub } from "@parlance/server/cluster";
 import { listen } from "@parlance/server/node";
 import type { EventLog, EventWriter } from "@parlance/server/resume";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -99,7 +99,7 @@ async function outcome(stores: readonly Store[], how: keyof typeof appends, tail
   const options = { onError: false, storeWithin: STORE_WITHIN, interruptedFor: 100, partial: true } as const;
   const listening = await Promise.all(
     stores.map(({ log, pubSub }) =>
-      listen(serve(foldGateway, handlers, { ...options, log: fail(log), pubSub }), {
+      listen(serve(foldGateway, handlers, { ...options, log: fail(log), cluster: clusterOn(pubSub) }), {
         port: 0,
         closeAfter: 0,
       }),

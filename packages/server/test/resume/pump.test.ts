@@ -1,8 +1,8 @@
 import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Context } from "../../src/call.js";
+import type { Called } from "../../src/hooks.js";
 import { LIMITS } from "../../src/limits.js";
-import type { Called } from "../../src/options.js";
 import type { Production } from "../../src/ports.js";
 import type { EventWriter } from "../../src/resume/event-log.js";
 import { pump } from "../../src/resume/pump.js";

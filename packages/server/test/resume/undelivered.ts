@@ -1,6 +1,6 @@
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, type ServeOptions, serve } from "@parlance/server";
-import { memoryPubSub } from "@parlance/server/cluster";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import type { EventLog } from "@parlance/server/resume";
 import { newKey, RESUME } from "@parlance/wire";
 import { expect } from "vitest";
@@ -40,7 +40,7 @@ export async function expectEverything(
           yield { type: "done", full_response: "" };
         },
       } satisfies Partial<FoldGatewayHandlers>,
-      { onError, log, ...(isClustered && { pubSub }), ...options, partial: true },
+      { onError, log, ...(isClustered && { cluster: clusterOn(pubSub) }), ...options, partial: true },
     ),
   );
   const key = newKey();
