@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { assemble } from "@parlance/language/load";
 import { contractValue, type LoadedContract } from "@parlance/language/value";
+import { isObject } from "@parlance/wire/json";
 import { contractsAt, type Place } from "./folders.js";
 import { type Io, UsageError } from "./io.js";
 import { sentence } from "./report.js";
@@ -68,6 +69,3 @@ const sorted = (one: Readonly<Record<string, unknown>>) =>
       .sort()
       .map((key) => [key, one[key]]),
   );
-
-const isObject = (one: unknown): one is Record<string, unknown> =>
-  typeof one === "object" && one !== null && !Array.isArray(one);

@@ -1,7 +1,8 @@
 import { relative } from "node:path";
 import { parseUrl } from "@parlance/wire/internal/http";
+import { isObject } from "@parlance/wire/json";
 import type { Finding } from "./finding.js";
-import { type ContractFolder, isObject } from "./folder.js";
+import type { ContractFolder } from "./folder.js";
 
 /** A folder's texts: path relative to the folder -> text. */
 type Files = ContractFolder["files"];

@@ -1,5 +1,6 @@
 import type { ContractDocument, SchemaObject, TranscriptLine } from "@parlance/wire";
 import { escapeStep } from "@parlance/wire/internal/pointer";
+import { isObject } from "@parlance/wire/json";
 import { ContractError, type Finding } from "./finding.js";
 import { syntaxFault } from "./json.js";
 import { withoutProse } from "./prose.js";
@@ -29,9 +30,6 @@ export interface ParsedFolder {
   readonly transcripts: Readonly<Record<string, readonly TranscriptLine[]>>;
   readonly findings: readonly Finding[];
 }
-
-export const isObject = (value: unknown): value is Source =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Parses every file of a folder; broken ones are left out and reported. */
 export function parse(folder: ContractFolder): ParsedFolder {

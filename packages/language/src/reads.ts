@@ -1,5 +1,6 @@
 import type { Contract, Reader, Reading, Reads, Side } from "@parlance/wire";
 import { parsePointer, valueAt } from "@parlance/wire/internal/pointer";
+import { isObject } from "@parlance/wire/json";
 
 /**
  * Reading rules and tags as the contract has them, interpreted step by step: for tools that load a contract at run time. Generated code has them as
@@ -30,8 +31,6 @@ function writes({ channels, operations }: Contract, side: Side, name: string): b
 }
 
 type Body = Record<string, unknown>;
-const isObject = (value: unknown): value is Body =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Every place that a pointer leads to: the parent value, and the key in it. */
 function places(body: unknown, [part, ...rest]: readonly string[]): [Body, string][] {

@@ -1,5 +1,5 @@
 import { type AnyMessage, Refusal, type Side, type Unknown, Violation } from "@parlance/wire";
-import { type Scope, within } from "@parlance/wire/scope";
+import { isThenable, type Scope, within } from "@parlance/wire/scope";
 import type { CallbackOptions, Called, ErrorContext, How } from "./hooks.js";
 import type { HttpRequest } from "./http/request.js";
 import type { Limits } from "./limits.js";
@@ -91,8 +91,7 @@ export function callbacks(
 export function invoke(call: (() => unknown) | undefined, fail: (error: unknown, thrown: boolean) => void): void {
   try {
     const done = call?.();
-    if (typeof (done as PromiseLike<unknown> | undefined)?.then === "function")
-      (done as PromiseLike<unknown>).then(undefined, (error) => fail(error, false));
+    if (isThenable(done)) done.then(undefined, (error) => fail(error, false));
   } catch (error) {
     fail(error, true);
   }

@@ -289,7 +289,7 @@ function reasonOf({ reason }: Scope): unknown {
   return reason ?? new DOMException("it is over", "AbortError");
 }
 
-function isThenable(value: unknown): value is PromiseLike<never> {
+export function isThenable(value: unknown): value is PromiseLike<never> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }
 

@@ -1,8 +1,8 @@
 import type { SchemaObject } from "@parlance/wire";
 import { escapeStep, parsePointer, valueAt } from "@parlance/wire/internal/pointer";
+import { isObject } from "@parlance/wire/json";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
-import { isObject } from "../folder.js";
 import { KEYWORDS } from "../keywords.js";
 import { didYouMean } from "../nearest.js";
 import { subschemas } from "../walk.js";

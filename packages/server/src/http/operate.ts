@@ -1,5 +1,5 @@
 import { type AnyMessage, type OpenAsk, Refusal } from "@parlance/wire";
-import { type Scope, within } from "@parlance/wire/scope";
+import { isThenable, type Scope, within } from "@parlance/wire/scope";
 import { asksOf, type Context, callOf, sessionOf } from "../call.js";
 import type { Called } from "../hooks.js";
 import { MIN_SHARE } from "../ledger.js";
@@ -42,7 +42,8 @@ export async function operate(
     };
     let value = handlers[name]!(input, ...(body ? [body] : []), callOf(context, called, call, ask));
     // Bound to the app, not the connection: a handler's decision counts even when its caller has gone.
-    if (isPromise(value)) value = await unlessRevoked(root, call, limits.answerWithin, `the handler of ${name}`, value);
+    if (isThenable(value))
+      value = await unlessRevoked(root, call, limits.answerWithin, `the handler of ${name}`, value);
     const answered = answer(context, value, call);
     const { body: text } = answered;
     if (typeof text === "string" && text.length > MIN_SHARE && !call.closed) {
@@ -78,6 +79,3 @@ async function unlessRevoked(root: Scope, call: Scope, limit: number, what: stri
     work.close();
   }
 }
-
-const isPromise = (returned: unknown): returned is PromiseLike<unknown> =>
-  typeof (returned as PromiseLike<unknown> | null | undefined)?.then === "function";

@@ -9,6 +9,7 @@ import {
   Refusal,
   type Stream,
 } from "@parlance/wire";
+import { isObject } from "@parlance/wire/json";
 import type { AnyChannel } from "@parlance/wire/link";
 import type { Handlers } from "../call.js";
 
@@ -126,10 +127,6 @@ async function messagesOf(
 
 /** Replaces an example's session name with the requested one. */
 function ofSession({ session }: AnyContract, example: unknown, input: Input): unknown {
-  const has = session !== undefined && isRecord(example) && Object.hasOwn(example, session);
+  const has = session !== undefined && isObject(example) && Object.hasOwn(example, session);
   return has && input[session] !== undefined ? { ...example, [session]: input[session] } : example;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
