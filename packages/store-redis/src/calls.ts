@@ -1,6 +1,7 @@
+import { Disconnected } from "@parlance/wire/errors";
+import { Scope, within } from "@parlance/wire/scope";
 import type { RedisClient } from "./client.js";
 import { RedisStoreError } from "./error.js";
-import { makeTimers } from "./timers.js";
 
 /** Milliseconds between two attempts of one call. */
 const RETRY = 50;
@@ -16,99 +17,67 @@ export interface Calls {
   within<T>(what: string, promise: Promise<T>): Promise<T>;
   /** Calls a function once, later. Returns a function that cancels it. */
   after(milliseconds: number, run: () => void): () => void;
-  /** The same, for a timeout on a peer. */
-  limit(milliseconds: number, run: () => void): () => void;
   /** The number of pending waits. */
   pending(): number;
   timers(): number;
   stop(): void;
 }
 
-/** A wait that has begun. */
-interface Wait {
-  /** The last transient error. */
-  cause?(): unknown;
-  cancel?(): void;
-}
-
 export function makeCalls(redis: RedisClient, timeout: number): Calls {
-  const ends = new Set<(error: RedisStoreError) => void>();
-  const timers = makeTimers();
-  let stopped = false;
+  const scope = Scope.open((error) => {
+    throw error;
+  });
+  let pending = 0;
 
-  /** Settles once, at the latest after the limit. `begin` receives the functions that settle it. */
-  function bounded<T>(
+  /** Waits within the limit. `cause` gives the last transient error, for the error of a timeout. */
+  async function bounded<T>(
     what: string,
-    begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => Wait,
+    begin: (attempt: Scope) => Promise<T>,
+    cause: () => unknown = () => undefined,
   ): Promise<T> {
-    if (stopped) return Promise.reject(stopError(what));
-    return new Promise<T>((resolve, reject) => {
-      let wait: Wait = {};
-      const finish = (settle: () => void) => {
-        if (!ends.delete(fail)) return;
-        cancelLimit();
-        cancelRefresh();
-        wait.cancel?.();
-        settle();
-      };
-      const fail = (error: unknown) => finish(() => reject(error));
-      ends.add(fail);
-      const expire = () => fail(timeoutError(what, timeout, wait.cause?.()));
-      const cancelLimit = timers.limit(timeout, expire);
-      // A hanging master keeps its connections, so a cluster's client would wait for it although another node has its slots.
-      const cancelRefresh = "nodes" in redis ? every(timeout / 4, () => redis.refreshSlotsCache?.(), timers) : () => {};
-      wait = begin((value) => finish(() => resolve(value)), fail);
-    });
+    if (scope.closed) throw stopError(what);
+    pending++;
+    try {
+      return await within(scope, timeout, what, (attempt) => {
+        // A hanging master keeps its connections, so a cluster's client would wait for it although another node has its slots.
+        if ("nodes" in redis) attempt.interval(timeout / 4, () => redis.refreshSlotsCache?.());
+        return begin(attempt);
+      });
+    } catch (error) {
+      throw error instanceof Disconnected ? timeoutError(what, timeout, cause()) : error;
+    } finally {
+      pending--;
+    }
+  }
+
+  function ask<T>(what: string, send: () => Promise<T>): Promise<T> {
+    let cause: unknown;
+    const repeat = (attempt: Scope) =>
+      new Promise<T>((resolve, reject) => {
+        const onError = (error: unknown) => {
+          cause = error;
+          if (attempt.closed) return;
+          if (passes(error) && redis.status !== "end") attempt.timeout(RETRY, run);
+          else reject(refusal(what, error));
+        };
+        const run = () => void send().then(resolve, onError);
+        run();
+      });
+    return bounded(what, repeat, () => cause);
   }
 
   return {
     get stopped() {
-      return stopped;
+      return scope.closed;
     },
-    ask: (what, send) =>
-      bounded(what, (resolve, reject) => {
-        let cause: unknown;
-        let over = false;
-        let cancelRetry = () => {};
-        const onError = (error: unknown) => {
-          cause = error;
-          if (over) return;
-          if (passes(error) && redis.status !== "end") cancelRetry = timers.after(RETRY, attempt);
-          else reject(refusal(what, error));
-        };
-        const attempt = () => void send().then(resolve, onError);
-        const cancel = () => {
-          over = true;
-          cancelRetry();
-        };
-        attempt();
-        return { cause: () => cause, cancel };
-      }),
-    within: (what, promise) =>
-      bounded(what, (resolve, reject) => {
-        promise.then(resolve, reject);
-        return {};
-      }),
-    after: timers.after,
-    limit: timers.limit,
-    pending: () => ends.size,
-    timers: timers.count,
-    stop() {
-      stopped = true;
-      for (const fail of [...ends]) fail(stopError("a pending call"));
-      timers.stop();
-    },
+    ask,
+    within: (what, promise) => bounded(what, () => promise),
+    after: (milliseconds, run) => scope.timeout(milliseconds, run),
+    // Once stopped, all have their error.
+    pending: () => (scope.closed ? 0 : pending),
+    timers: () => scope.stats().timers,
+    stop: () => scope.close(stopError("a pending call")),
   };
-}
-
-/** Calls a function at intervals. Returns a function that cancels it. */
-function every(interval: number, run: () => void, timers: Pick<Calls, "after">): () => void {
-  let cancel = timers.after(interval, repeat);
-  function repeat(): void {
-    run();
-    cancel = timers.after(interval, repeat);
-  }
-  return () => cancel();
 }
 
 /** Whether a retry may succeed soon: the connection broke, or the server is not ready yet. */

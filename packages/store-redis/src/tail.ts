@@ -104,7 +104,7 @@ function makeWaits(calls: Calls, signal: AbortSignal) {
     /** Resolves at the next wake-up, or after a number of milliseconds. */
     wakened: (milliseconds: number) =>
       new Promise<"woken" | "late">((resolve) => {
-        const cancel = calls.limit(milliseconds, () => resolve("late"));
+        const cancel = calls.after(milliseconds, () => resolve("late"));
         wake = () => {
           cancel();
           resolve("woken");

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { makeCalls, passes, refusal } from "../src/calls.js";
-import type { RedisClient } from "../src/client.js";
+import { passes, refusal } from "../src/calls.js";
 import { RedisStoreError } from "../src/error.js";
-import { makeTimers } from "../src/timers.js";
+import { stoppedCalls } from "./stopped-calls.js";
 
 // The waits on Redis, without a Redis.
 
@@ -14,7 +13,7 @@ const TIMEOUT = 1000;
 
 function calls(more: object = {}) {
   const redis = { status: "ready", ...more };
-  const made = makeCalls(redis as unknown as RedisClient, TIMEOUT);
+  const made = stoppedCalls(redis, TIMEOUT);
   const outcome = (promise: Promise<unknown>) => {
     const seen: { outcome: unknown } = { outcome: "open" };
     promise.then(
@@ -174,81 +173,6 @@ describe("A call", () => {
 
   test("that is refused says by what", () => {
     expect(refusal("x", "text")).toMatchObject({ message: "Redis refused: x: text", cause: "text" });
-  });
-});
-
-describe("Timers", () => {
-  test("fire once, are counted until then, and can be cancelled", async () => {
-    const { after: later, count } = makeTimers();
-    const [run, cancelled] = [vi.fn(), vi.fn()];
-    later(100, run);
-    const cancel = later(100, cancelled);
-    expect(count()).toBe(2);
-    cancel();
-    cancel();
-    expect(count()).toBe(1);
-    await after(99);
-    expect(run).not.toHaveBeenCalled();
-    await after(1);
-    await after(1000);
-    expect([run.mock.calls.length, cancelled.mock.calls.length, count()]).toEqual([1, 0, 0]);
-  });
-
-  test("are all over once they are stopped", async () => {
-    const timers = makeTimers();
-    const run = vi.fn();
-    timers.after(100, run);
-    timers.limit(100, run);
-    timers.stop();
-    timers.after(100, run);
-    timers.limit(100, run);
-    await after(1000);
-    expect([run.mock.calls, timers.count(), vi.getTimerCount()]).toEqual([[], 0, 0]);
-  });
-
-  test("do not fire at once where the delay is too long for one", async () => {
-    const { after: later } = makeTimers();
-    const run = vi.fn();
-    later(2 ** 31, run);
-    await after(1000);
-    expect(run).not.toHaveBeenCalled();
-  });
-
-  test("of a limit fire at its end, where the process was not suspended, and can be cancelled in each half", async () => {
-    const { limit, count } = makeTimers();
-    const run = vi.fn();
-    limit(1000, run);
-    await after(999);
-    expect([run.mock.calls.length, count()]).toEqual([0, 1]);
-    await after(1);
-    expect([run.mock.calls.length, count()]).toEqual([1, 0]);
-    for (const at of [100, 700]) {
-      const cancel = limit(1000, run);
-      await after(at);
-      cancel();
-      await after(5000);
-    }
-    expect([run.mock.calls.length, count()]).toEqual([1, 0]);
-  });
-
-  test.each([
-    [1080, 1000],
-    [1120, 1500],
-    [1500, 1500],
-  ])("of a limit of a second whose first half took %i ms fire after %i ms", async (took, due) => {
-    const { limit } = makeTimers();
-    const run = vi.fn();
-    limit(1000, run);
-    const { now } = performance;
-    // A timer of a busy process is late; one that is later by a tenth of a second was suspended, and that half does not count.
-    const late = performance.now() + took;
-    performance.now = () => late;
-    await after(500);
-    performance.now = now;
-    await after(due - 501);
-    expect(run).not.toHaveBeenCalled();
-    await after(1);
-    expect(run).toHaveBeenCalledOnce();
   });
 });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { makeCalls } from "../src/calls.js";
 import { makeSubscriptions } from "../src/subscriptions.js";
 import { type Answering, fakeClient, fakeNode, never, outcomeOf, reply } from "./fake-redis.js";
+import { stoppedCalls } from "./stopped-calls.js";
 
 // Subscriptions and the connections that they are on, without a Redis.
 
@@ -15,7 +15,7 @@ const LONG = 100_000;
 /** Subscriptions on a single Redis. */
 function single(answering?: Answering, timeout = LONG) {
   const { node, connections } = fakeNode(answering);
-  const calls = makeCalls(node, timeout);
+  const calls = stoppedCalls(node, timeout);
   return { made: makeSubscriptions(node, calls, LONG), connections, calls };
 }
 
@@ -199,7 +199,7 @@ describe("Subscriptions in a cluster", () => {
     );
     const nodes = vi.fn((_: string) => masters.map(({ node }) => node));
     const { redis, scripts, sent } = fakeClient({ parlanceWhere: where }, { nodes });
-    const calls = makeCalls(redis, 1000);
+    const calls = stoppedCalls(redis, 1000);
     return { made: makeSubscriptions(redis, calls, LONG), masters, nodes, scripts, sent, calls };
   }
   const byLetter = (channel: unknown) => String(channel)[0];

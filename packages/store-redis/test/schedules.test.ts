@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { drawFaults, KINDS } from "../../server/test/resume/drawn.js";
 import { hold } from "../../server/test/resume/fault-schedule.js";
 import { random, seedsFor } from "../../server/test/resume/random.js";
@@ -65,22 +65,16 @@ async function run(servers: TwoServers, seed: number): Promise<string[]> {
 }
 
 describe.runIf(hasRedis)("two servers on one Redis", () => {
-  const waiting: TwoServers[] = [];
-  beforeAll(async () => {
-    waiting.push(...(await Promise.all(Array.from({ length: AT_ONCE }, twoServers))));
-  }, 60_000);
-  afterAll(async () => {
-    await Promise.all(waiting.map((servers) => servers.close()));
-  }, 60_000);
-
   // PARLANCE_SEED=7 replays what has failed, PARLANCE_SEED=101..200 runs others.
   test(`${count} random schedules of the network's and Redis's faults lose nothing without a gap, repeat nothing and mix nothing up`, async () => {
+    const pairs = await Promise.all(Array.from({ length: AT_ONCE }, twoServers));
     const seeds = seedsFor(count).values();
     const wrong: string[] = [];
     const work = async (servers: TwoServers) => {
       for (const seed of seeds) wrong.push(...(await run(servers, seed)));
     };
-    await Promise.all(waiting.map(work));
+    await Promise.all(pairs.map(work));
+    await Promise.all(pairs.map((servers) => servers.close()));
     expect(wrong.join("\n"), "replay one with PARLANCE_SEED=<seed>").toBe("");
   }, 3_600_000);
 });

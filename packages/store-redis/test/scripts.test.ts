@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { makeCalls } from "../src/calls.js";
 import { redisLog } from "../src/log.js";
 import { makeStreamScripts } from "../src/streams.js";
 import { fakeClient, never, outcomeOf, reply } from "./fake-redis.js";
+import { stoppedCalls } from "./stopped-calls.js";
 
 // What a log asks of Redis, without a Redis.
 
@@ -14,7 +14,7 @@ const KEYS = ["p:{s}", "p:{s}:lease", "p:{s}:entries"] as const;
 
 function scriptsOn(answers: Parameters<typeof fakeClient>[0] = {}, more: object = {}) {
   const { redis, scripts, sent } = fakeClient(answers, more);
-  const calls = makeCalls(redis, 1000);
+  const calls = stoppedCalls(redis, 1000);
   const made = makeStreamScripts({ redis, calls, prefix: "p:", maxLength: 7, lease: 90, keep: 800 });
   return { made, scripts, sent, calls };
 }

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { makeCalls } from "../src/calls.js";
-import type { RedisClient } from "../src/client.js";
 import { RedisStoreError } from "../src/error.js";
 import type { Look, StreamScripts } from "../src/streams.js";
 import type { Joining, Subscriptions } from "../src/subscriptions.js";
 import { followStream } from "../src/tail.js";
 import { never, outcomeOf } from "./fake-redis.js";
+import { stoppedCalls } from "./stopped-calls.js";
 
 // How a stream is followed, without a Redis.
 
@@ -32,7 +31,7 @@ interface Settings {
 }
 
 function following({ looks = [], at = 0, ready = async () => {} }: Settings = {}) {
-  const calls = makeCalls({ status: "ready" } as unknown as RedisClient, 100_000);
+  const calls = stoppedCalls({ status: "ready" }, 100_000);
   const left = looks.values();
   const asked: unknown[][] = [];
   const scripts = {

@@ -1,13 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { makeBatch } from "../src/batch.js";
-import { makeCalls } from "../src/calls.js";
 import { makeChannels, type Subscription } from "../src/channel.js";
-import type { RedisClient } from "../src/client.js";
 import { type Link, openLink } from "../src/link.js";
 import { DONE, ENTRIES_LOST, LEASE_LOST } from "../src/scripts.js";
 import type { StreamScripts } from "../src/streams.js";
 import { Writer } from "../src/writer.js";
 import { makeWriters } from "../src/writers.js";
+import { stoppedCalls } from "./stopped-calls.js";
 
 // What is between a log and its Redis, without a Redis.
 
@@ -15,7 +14,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const after = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
-const callsOf = () => makeCalls({ status: "ready" } as unknown as RedisClient, 1000);
+const callsOf = () => stoppedCalls({ status: "ready" }, 1000);
 
 describe("A batch", () => {
   test("takes a thousand entries, and none once it is sent", () => {
