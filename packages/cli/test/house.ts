@@ -10,7 +10,7 @@ export const below: Readonly<Record<string, readonly string[]>> = {
   wire: [],
   client: ["wire"],
   server: ["wire"],
-  "store-redis": ["server"],
+  "store-redis": ["server", "wire"],
   react: ["wire"],
   protocols: ["edits", "wire"],
   edits: [],
