@@ -5,17 +5,8 @@ import { closesFence, type Fence, isDiff, openFence } from "../read/fence.js";
 import type { BlockText, EditBlock, Format, Head, Taken } from "../read/format.js";
 import { lost, refuse, repair, Unreadable, unreadable } from "../read/message.js";
 import { quote, type Repair } from "../reading.js";
-import {
-  type Diff,
-  type FileInProgress,
-  isChanged,
-  isMarked,
-  mend,
-  openDiff,
-  refuseForeign,
-  startsNames,
-} from "./diff.js";
-import { checkGlued, closeFile, readHeader } from "./header.js";
+import { type Diff, type FileInProgress, isChanged, isMarked, mend, openDiff, startsNames } from "./diff.js";
+import { closeFile, passLine, readHeader, refuseStray } from "./header.js";
 import { parseHunkHeader, readHunk } from "./hunk.js";
 import { HunkEnd } from "./hunk-end.js";
 import { parseGitNames, parseNameLine } from "./names.js";
@@ -292,19 +283,4 @@ class UnifiedBlock implements EditBlock {
     diff.open = { file, git: false, line: at, tellApart: ordinals() };
     return diff.open;
   }
-}
-
-/** Passes over a line in no header and no hunk; those above the opening one are not in the block. */
-function passLine(diff: Diff, isInBlock: boolean): void {
-  const { at, lines } = diff;
-  const line = lines[at]!;
-  refuseForeign(line, at, diff.open?.file.after);
-  if (isInBlock || line.startsWith("--- ")) checkGlued(diff, at);
-  if (isInBlock && isChanged(line)) refuseStray(lines, at);
-  diff.at++;
-}
-
-function refuseStray(lines: readonly string[], at: number): never {
-  const row = Math.min(at, lines.length - 1);
-  return refuse(row, "stray-line", quote(lines[row]!));
 }

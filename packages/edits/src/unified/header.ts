@@ -3,7 +3,7 @@ import { withoutReturn } from "../lines.js";
 import type { FileKind, FilePatch, GitHeader } from "../patch.js";
 import { refuse } from "../read/message.js";
 import { quote } from "../reading.js";
-import { type Diff, type FileInProgress, mend, startsNames, take } from "./diff.js";
+import { type Diff, type FileInProgress, isChanged, mend, refuseForeign, startsNames, take } from "./diff.js";
 import { dropFolder, dropFolders, type NameLine, parseGitNames, parseNameLine, quoteName } from "./names.js";
 
 type Field = "before" | "after" | "oldMode" | "newMode" | "index" | "similarity" | "dissimilarity";
@@ -49,6 +49,21 @@ export function checkGlued(diff: Diff, at: number): void {
   const isGlued =
     (plus > 0 && line.includes("/", plus)) || /--- |@@ -\d|.index [0-9a-f]{4,}\.\./s.test(line.slice(start));
   if (isGlued) refuse(at, "glued-header", quote(line));
+}
+
+/** Passes over a line in no header and no hunk; those above the opening one are not in the block. */
+export function passLine(diff: Diff, isInBlock: boolean): void {
+  const { at, lines } = diff;
+  const line = lines[at]!;
+  refuseForeign(line, at, diff.open?.file.after);
+  if (isInBlock || line.startsWith("--- ")) checkGlued(diff, at);
+  if (isInBlock && isChanged(line)) refuseStray(lines, at);
+  diff.at++;
+}
+
+export function refuseStray(lines: readonly string[], at: number): never {
+  const row = Math.min(at, lines.length - 1);
+  return refuse(row, "stray-line", quote(lines[row]!));
 }
 
 /** Reads the header that is next, git's or `---` and `+++` alone, and opens its file. */
