@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
@@ -46,6 +46,9 @@ class LongFirst implements TestSequencer {
   }
 }
 
+const hasInterop = existsSync(new URL("./interop/node_modules", import.meta.url));
+if (!hasInterop) console.warn("The tests of interop/ are left out: `pnpm interop` installs what they need.");
+
 const packages = fileURLToPath(new URL("./packages", import.meta.url));
 
 // Tests run on the sources; what is published is checked by the packaging project, which needs a build.
@@ -69,7 +72,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: "tests",
-          include: ["packages/*/test/**/*.test.ts", "examples/**/*.test.ts", "mutate/test/*.test.ts"],
+          include: [
+            "packages/*/test/**/*.test.ts",
+            "examples/**/*.test.ts",
+            "mutate/test/*.test.ts",
+            ...(hasInterop ? ["interop/*.test.ts"] : []),
+          ],
           setupFiles: ["packages/server/test/at-rest/setup.ts"],
         },
       },

@@ -1,6 +1,6 @@
 /**
  * `pnpm bench` runs every bench on the built packages, one after the other, and prints a table for each topic. `--quick` takes rougher figures,
- * `--json FILE` writes them, and `--docs` puts them into docs/bench.md. Names such as `server/operations` run only those, and keep the other
+ * `--json FILE` writes them, and `--docs` puts them into docs/bench.md. Names such as `server/resume` run only those, and keep the other
  * rows of FILE. A row that is more than 15 % worse than in bench/figures.json is marked.
  */
 import { fork } from "node:child_process";
@@ -11,26 +11,26 @@ import type { Row } from "../packages/server/bench/row.js";
 
 /** A file and its arguments. */
 const programs = [
-  "client/bench/receive.ts fold-gateway",
-  "client/bench/receive.ts emacs-agent",
-  "client/bench/receive.ts agentsmithy",
-  "client/bench/receive.ts based",
-  "client/bench/receive.ts loco",
-  "client/bench/sockets.ts",
-  "server/bench/operations.ts",
-  "client/bench/json.ts",
-  "client/bench/bundles.ts",
-  "server/bench/send.ts",
-  "server/bench/fan-out.ts",
-  "server/bench/memory.ts",
-  "server/bench/resume.ts",
-  "server/bench/log.ts",
-  "server/bench/asks.ts",
-  "server/bench/start-up.ts",
-  "server/bench/cancel.ts",
-  "server/bench/first-event.ts",
-  "conformance/bench/record.ts",
-  "edits/bench/speed.ts",
+  "packages/client/bench/receive.ts fold-gateway",
+  "packages/client/bench/receive.ts emacs-agent",
+  "packages/client/bench/receive.ts agentsmithy",
+  "packages/client/bench/receive.ts based",
+  "packages/client/bench/receive.ts loco",
+  "packages/client/bench/sockets.ts",
+  "interop/bench/operations.ts",
+  "packages/client/bench/json.ts",
+  "packages/client/bench/bundles.ts",
+  "packages/server/bench/send.ts",
+  "packages/server/bench/fan-out.ts",
+  "packages/server/bench/memory.ts",
+  "packages/server/bench/resume.ts",
+  "packages/server/bench/log.ts",
+  "packages/server/bench/asks.ts",
+  "interop/bench/start-up.ts",
+  "packages/server/bench/cancel.ts",
+  "packages/server/bench/first-event.ts",
+  "packages/conformance/bench/record.ts",
+  "packages/edits/bench/speed.ts",
 ];
 
 const LOADER = new URL("loader.js", import.meta.url).href;
@@ -53,8 +53,14 @@ const { values, positionals } = parseArgs({
 });
 const rows: Row[] = [];
 for (const program of programs) {
-  const name = program.replace("/bench/", "/").replace(/\.ts.*/, "");
-  if (positionals.length === 0 || positionals.includes(name)) await run(program);
+  const name = program
+    .replace(/^packages\//, "")
+    .replace("/bench/", "/")
+    .replace(/\.ts.*/, "");
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
+  if (program.startsWith("interop/") && !existsSync("interop/node_modules"))
+    console.log(`${name} is left out: \`pnpm interop\` installs what it is measured beside`);
+  else await run(program);
 }
 print(rows, existsSync(COMMITTED) ? readFigures(COMMITTED) : undefined);
 /** The rows of programs that were not run, where only some were. */
@@ -82,7 +88,7 @@ function isRow({ topic, name }: Row): (other: Row) => boolean {
 
 async function run(program: string): Promise<void> {
   const [file, ...words] = program.split(" ");
-  const child = fork(`packages/${file}`, values.quick ? [...words, "--quick"] : words, {
+  const child = fork(file!, values.quick ? [...words, "--quick"] : words, {
     execArgv: ["--import", LOADER],
   });
   child.on("message", (message: { readonly row?: Row }) => message.row && rows.push(message.row));

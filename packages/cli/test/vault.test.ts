@@ -2,8 +2,6 @@ import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import SwaggerParser from "@apidevtools/swagger-parser";
-import { Parser } from "@asyncapi/parser";
 import { type ConnectOptions, connect } from "@parlance/client";
 import { type App, apiKey, Refusal, type ServeOptions, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
@@ -334,7 +332,7 @@ test("serve asks for an authenticate by the name of the header", () => {
   );
 });
 
-test("the generated types are those of the guide, and the documents pass the official parsers", async () => {
+test("the generated types and documents are those of the guide", async () => {
   await write(cwd, {
     "src/use.ts": `import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
@@ -399,9 +397,6 @@ export const wrong = (vault: Vault) => vault.rename({ name: "a", to: "b" });
     "[DONE]",
     expect.stringContaining("It ends with `error` or `data: [DONE]`."),
   ]);
-  await SwaggerParser.validate(api);
-  const { diagnostics } = await new Parser().parse(text("asyncapi.json"));
-  expect(diagnostics.filter(({ severity }) => severity === 0)).toEqual([]);
   expect(text("md")).toContain("An API key in `X-API-Key` is required.");
   expect(text("md")).toContain("Body: bytes of `application/octet-stream`.");
   expect(text("md")).toContain("| `Location` | string, required |");

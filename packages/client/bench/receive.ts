@@ -3,6 +3,7 @@
  * JSON.parse for streams, JSON.parse alone for channels. Of each protocol its deltas, beside the readers of other packages too, and the mix of
  * its transcripts. `tsx packages/client/bench/receive.ts [protocol] [--quick]`. All are of processor time, so read the ratios.
  */
+import { existsSync } from "node:fs";
 import { connect, type MessageStream, type OpenSocket } from "@parlance/client";
 import { load } from "@parlance/language/load";
 import { agentsmithy } from "@parlance/protocols/agentsmithy";
@@ -12,7 +13,6 @@ import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { loco } from "@parlance/protocols/loco";
 import { createParser } from "eventsource-parser";
 import { row } from "../../server/bench/row.js";
-import { peers } from "./peers.js";
 
 const quick = process.argv.includes("--quick");
 /** `pnpm bench` gives each protocol a process, as a page speaks one: what V8 has learnt of another is not in its figures. */
@@ -206,9 +206,20 @@ async function measure(one: Case): Promise<void> {
   print(one, floor!, ours);
   const { answer } = one;
   if (!answer || one.name.endsWith(", mix")) return;
-  const others = Object.entries(peers).map(([name, read]) => [name, () => read(answer(), MESSAGES)]);
+  const others = Object.entries(await loadPeers()).map(([name, read]) => [name, () => read(answer(), MESSAGES)]);
   // Afterwards: their garbage would slow the floor to less than half.
   print(one, floor!, await rates(one, Object.fromEntries(others)));
+}
+
+/** Reads an answer until it has so many messages, parsed. */
+type Peer = (answer: Response, most: number) => Promise<number>;
+
+/** What other packages read a stream with; none where `pnpm interop` has not installed them. */
+async function loadPeers(): Promise<Readonly<Record<string, Peer>>> {
+  if (!existsSync(new URL("../../../interop/node_modules", import.meta.url))) return {};
+  // Not a literal, because the compiler would need the packages too.
+  const module: string = "../../../interop/bench/peers.js";
+  return (await import(module)).peers;
 }
 
 /** The median of each reader. */

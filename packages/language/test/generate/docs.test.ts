@@ -1,5 +1,3 @@
-import SwaggerParser from "@apidevtools/swagger-parser";
-import { Parser } from "@asyncapi/parser";
 import { docs } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
 import { describe, expect, test } from "vitest";
@@ -8,34 +6,25 @@ import { named } from "./contracts.js";
 import { everything } from "./everything.js";
 
 const subjects = [["pets", assemble(pets(everything))] as const, ...named];
-/** AsyncAPI's parser takes seconds. Without PARLANCE_LONG it reads the contract with everything, and one of streams and one of channels. */
-const parsed = process.env.PARLANCE_LONG ? subjects.map(([name]) => name) : ["pets", "fold-gateway", "loco"];
 
 describe.each(subjects)("the documents of %s", (name, document) => {
   const { contract } = document;
   const texts = docs(document);
   const json = (file: string) => JSON.parse(texts[file]!);
 
-  test("its OpenAPI passes the official parser and has every route", async () => {
-    const api = await SwaggerParser.validate(json(`${name}.openapi.json`));
-    const routes = Object.entries(api.paths ?? {}).flatMap(([path, item]) =>
+  // The official parsers read both documents in interop/documents.test.ts.
+  test("its OpenAPI has every route", () => {
+    const routes = Object.entries(json(`${name}.openapi.json`).paths).flatMap(([path, item]) =>
       Object.keys(item as object).map((method) => `${method.toUpperCase()} ${path}`),
     );
     const expected = new Set(Object.values(contract.operations).map(({ method, path }) => `${method} ${path}`));
     expect(routes.sort()).toEqual([...expected].sort());
   });
 
-  if (parsed.includes(name))
-    test("its AsyncAPI passes the official parser without an error and has every message", async () => {
-      const { document: parsed, diagnostics } = await new Parser().parse(texts[`${name}.asyncapi.json`]!);
-      expect(diagnostics.filter(({ severity }) => severity === 0)).toEqual([]);
-      const names = parsed!
-        .components()
-        .messages()
-        .all()
-        .map((message) => message.id());
-      expect(names).toEqual(expect.arrayContaining(Object.keys(contract.messages)));
-    });
+  test("its AsyncAPI has every message", () => {
+    const { components } = json(`${name}.asyncapi.json`);
+    expect(Object.keys(components.messages)).toEqual(expect.arrayContaining(Object.keys(contract.messages)));
+  });
 
   test("its reference names every operation, channel, message and error code, and has no dead link", () => {
     const text = texts[`${name}.md`]!;

@@ -1,12 +1,12 @@
 /**
  * How long a server takes from the start of its process until it has answered its first request, beside bare `node:http` and Fastify:
- * processor time of the whole process. `pnpm bench server/start-up`.
+ * processor time of the whole process. `pnpm bench interop/start-up`.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { interleave, median, milliseconds, quick } from "./measure.js";
-import { row } from "./row.js";
+import { interleave, median, milliseconds, quick } from "../../packages/server/bench/measure.js";
+import { row } from "../../packages/server/bench/row.js";
 
 const ROUNDS = quick ? 5 : 15;
 const SIDES = ["bare", "parlance", "fastify"] as const;

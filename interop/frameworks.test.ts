@@ -101,7 +101,7 @@ afterAll(() => {
 });
 
 /** The versions that are tried, which the table of docs/frameworks.md names. */
-const { devDependencies } = JSON.parse(readFileSync(new URL("../../../../package.json", import.meta.url), "utf8"));
+const { devDependencies } = JSON.parse(readFileSync(new URL("./package.json", import.meta.url), "utf8"));
 const tried: Readonly<Record<string, string>> = {
   "Express, behind a body parser": `express ${devDependencies.express}`,
   "Express, at the root": `express ${devDependencies.express}`,
@@ -198,7 +198,7 @@ test("docs/frameworks.md has the table of what these tests found, and one row of
   ]);
   const head = ["mounted in", ...kinds, "tried with"];
   const table = [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`);
-  const page = readFileSync(new URL("../../../../docs/frameworks.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../docs/frameworks.md", import.meta.url), "utf8");
   const written = page
     .slice(page.indexOf("| mounted in"), page.indexOf("\n\n", page.indexOf("| mounted in")))
     .split("\n");

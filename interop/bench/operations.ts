@@ -1,6 +1,6 @@
 /**
  * JSON operations beside bare `node:http`, Fastify and Hono, which check the same input and answer the same: `tsx
- * packages/server/bench/operations.ts`. Each server has a process of its own; the figure is its processor time for a request, as a ratio.
+ * interop/bench/operations.ts`. Each server has a process of its own; the figure is its processor time for a request, as a ratio.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -14,8 +14,8 @@ import { listen } from "@parlance/server/node";
 import { Ajv } from "ajv";
 import fastify from "fastify";
 import { Hono } from "hono";
-import { interleave, median, quick } from "./measure.js";
-import { row } from "./row.js";
+import { interleave, median, quick } from "../../packages/server/bench/measure.js";
+import { row } from "../../packages/server/bench/row.js";
 
 const REQUESTS = quick ? 4_000 : 16_000;
 const ROUNDS = quick ? 5 : 11;
