@@ -171,7 +171,7 @@ describe("a contract of somebody else's, as processes,", () => {
 
     const page = "http://localhost:5173";
     const statusFor = async (url: string, Origin: string) =>
-      (await fetch(`${url}/nothing`, { headers: { Origin } })).status;
+      (await fetch(`${url}/nothing`, { headers: { Origin, "Sec-Fetch-Site": "cross-site" } })).status;
     const statuses = async (url: string) => [await statusFor(url, page), await statusFor(url, "http://evil.example")];
     const serving = running(cwd, `replay talk.jsonl --as server --contract schemas --json --origin ${page}`);
     const replaying = (await serving.next()).url;

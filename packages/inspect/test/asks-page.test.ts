@@ -158,7 +158,7 @@ describe.skipIf(!hasBrowser)("an ask on the page", () => {
     await outcome("approveTool: approved true → 401: a bearer token is needed");
     await page.locator(".asks").getByLabel("With").selectOption({ label: "Authorization of connection 1" });
     for (const [status, text] of [
-      [409, "decided already"],
+      [409, "not open any more"],
       [503, "come back later"],
     ] as const) {
       refuse = () => {

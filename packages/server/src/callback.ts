@@ -87,6 +87,12 @@ export function callbacks(
   };
 }
 
+/** A promise that its caller may ignore: a rejection must not end the process. */
+export function ignorable<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
+}
+
 /** Calls a user's callback; nothing else does. `fail` gets what it throws or later rejects with. */
 export function invoke(call: (() => unknown) | undefined, fail: (error: unknown, thrown: boolean) => void): void {
   try {

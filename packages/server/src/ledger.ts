@@ -119,7 +119,7 @@ class OwnerLedger implements Ledger {
     const { waiting } = account;
     let start: (() => void) | undefined;
     let comes: Promise<void> | undefined;
-    if (account.running < this.#limits.maxHandlers) account.running++;
+    if (account.running < (this.#limits.maxHandlers || Number.POSITIVE_INFINITY)) account.running++;
     else
       comes = new Promise((resolve) => {
         start = resolve;

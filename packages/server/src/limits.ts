@@ -24,7 +24,7 @@ export interface Limits {
   readonly maxCalls: number;
   /**
    * Handlers of operations that run at a time for one principal, because the results of all of them are in memory; later calls wait for their turn.
-   * Those that decide an ask or end a session do not wait. Without `authenticate` they are not limited. @default 32
+   * Those that decide an ask or end a session do not wait; 0 or Infinity for no limit. Without `authenticate` they are not limited. @default 32
    */
   readonly maxHandlers: number;
   /** Bytes that requests of one principal may hold until their handlers are done; JSON of many small values counts more. @default 32 MiB */

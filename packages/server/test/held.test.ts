@@ -5,7 +5,7 @@ import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-
 import { type App, bearer, type ServeOptions, type Stats, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { memoryLog } from "@parlance/server/resume";
-import { formatTicket, newKey, type Port, RESUME } from "@parlance/wire";
+import { type Bytes, formatTicket, newKey, type Port, RESUME } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 
@@ -84,9 +84,12 @@ describe("calls", () => {
         async *send(_, { signal }) {
           running++;
           begun++;
-          yield { type: "text", text: "x".repeat(1000) };
-          await new Promise((resolve) => signal.addEventListener("abort", resolve));
-          running--;
+          try {
+            yield { type: "text", text: "x".repeat(1000) };
+            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          } finally {
+            running--;
+          }
         },
       },
       options({ authenticate: undefined as never, heartbeat: 60_000 }),
@@ -227,6 +230,39 @@ describe("answers that nobody reads", () => {
     expect(found.find(({ status }) => status === 429)!.headers).not.toHaveProperty("Retry-After");
     for (const call of calls) call.close();
     await gauge(app, "held", 0);
+  });
+});
+
+describe("answers of bytes that nobody reads", () => {
+  const contract = {
+    ...foldGateway,
+    operations: {
+      ...foldGateway.operations,
+      listAgents: { ...foldGateway.operations.listAgents, answer: { status: 200, binary: "application/octet-stream" } },
+    },
+  } as unknown as typeof foldGateway;
+  const bytes = new Uint8Array(20_000);
+  const chunks = () =>
+    new ReadableStream({
+      pull: (controller) => controller.enqueue(bytes),
+    });
+
+  it.each<[what: string, make: () => Bytes, limits: ServeOptions, gauge: keyof Stats, status: number, option: string]>([
+    ["a Uint8Array", () => bytes, { maxHeld: 30_000 }, "held", 429, "maxHeld"],
+    ["a Blob", () => new Blob([bytes]), { maxTotalHeld: 30_000 }, "held", 503, "maxTotalHeld"],
+    ["a stream", chunks, { maxStreams: 2 }, "places", 429, "maxStreams"],
+  ])("are limited: %s", async (_, make, limits, name, status, option) => {
+    const handlers = { listAgents: () => make() } as unknown as FoldGatewayHandlers;
+    const app = serve(contract, handlers, options(limits));
+    const calls = [1, 2, 3].map(() => app.open());
+    const answers = await Promise.all(
+      calls.map((call) => app.answer(new Request("http://localhost/api/agents", { headers: TOKEN }), call)),
+    );
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, status]);
+    expect(answers[2]!.body).toContain(`(option ${option})`);
+    expect(app.stats()[name]).toBeGreaterThan(0);
+    for (const call of calls) call.close();
+    await gauge(app, name, 0);
   });
 });
 

@@ -151,7 +151,7 @@ function arriving({ method, url, rawHeaders }: IncomingMessage): Arriving {
     { length: rawHeaders.length / 2 },
     (_, at) => [rawHeaders[at * 2]!, rawHeaders[at * 2 + 1]!] as const,
   );
-  // The origin has been checked here, and the app of a mock knows of none.
-  const headers = all.filter(([name]) => name.toLowerCase() !== "origin");
+  // The page has been checked here, and the app of a mock knows of none.
+  const headers = all.filter(([name]) => !/^(origin|sec-fetch-.*)$/i.test(name));
   return { method: method!, target: url!, headers };
 }

@@ -12,6 +12,7 @@ import { brief, MAX_NAME } from "@parlance/wire/errors";
 import { type AnyChannel, Busy, type Link, link, PacedPort } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
 import { type Context, calledOf, callOf, enter, isHidden, refusalOf, sessionOf } from "../call.js";
+import { ignorable } from "../callback.js";
 import { decoderFor, encoderFor } from "../codecs.js";
 import { refuseLeftOut } from "../handlers.js";
 import type { Called, How } from "../hooks.js";
@@ -112,11 +113,13 @@ function limited(
   const limit = limits.askWithin || Number.POSITIVE_INFINITY;
   const ask: AnyChannel["ask"] = (message, { signal, onPart } = {}) =>
     // Under the root, because a channel that ends rejects its asks with its own error.
-    within(root, limit, `${contract.name}: the answer to ${message?.type}`, (attempt) => {
-      ledger.take(ownerOf(principal), "ask", attempt);
-      if (signal) attempt.onAbort(signal, () => attempt.close(signal.reason));
-      return channel.ask(message, { signal: attempt.signal, onPart });
-    });
+    ignorable(
+      within(root, limit, `${contract.name}: the answer to ${message?.type}`, (attempt) => {
+        ledger.take(ownerOf(principal), "ask", attempt);
+        if (signal) attempt.onAbort(signal, () => attempt.close(signal.reason));
+        return channel.ask(message, { signal: attempt.signal, onPart });
+      }),
+    );
   return { ...channel, ask };
 }
 

@@ -5,4 +5,6 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | SseWriter;
+  /** Bytes of a body that are in memory already. */
+  readonly size?: number | undefined;
 }

@@ -1,8 +1,9 @@
 import { type AnyMessage, type OpenAsk, Refusal } from "@parlance/wire";
-import { isThenable, type Scope, within } from "@parlance/wire/scope";
+import { isThenable, type Scope, until, within } from "@parlance/wire/scope";
 import { asksOf, type Context, callOf, sessionOf } from "../call.js";
 import type { Called } from "../hooks.js";
 import { MIN_SHARE } from "../ledger.js";
+import type { Limits } from "../limits.js";
 import type { Claimed } from "../ports.js";
 import { isRevoked } from "../reason.js";
 import type { Answer } from "./answer.js";
@@ -22,7 +23,7 @@ export async function operate(
   const turn = settles || endsSession ? undefined : ledger.turn(owner());
   let claimed: Claimed | undefined;
   try {
-    if (turn?.comes) await within(call, limits.answerWithin, `the turn of ${name}`, turn.comes);
+    if (turn?.comes && !(await comesWithin(call, limits.stall, turn.comes))) throw waited(limits);
     ledger.assertRoom(owner, "to come");
     const reply = { ...(settles && input), type: name } as AnyMessage;
     const named = settles || endsSession || sessions.joined ? sessionOf(context, called) : undefined;
@@ -45,10 +46,12 @@ export async function operate(
     if (isThenable(value))
       value = await unlessRevoked(root, call, limits.answerWithin, `the handler of ${name}`, value);
     const answered = answer(context, value, call);
-    const { body: text } = answered;
-    if (typeof text === "string" && text.length > MIN_SHARE && !call.closed) {
+    const { body: text, size = typeof text === "string" ? text.length : undefined } = answered;
+    // What a stream of bytes holds is a chunk of any size.
+    if (size === undefined) ledger.take(owner(), "stream", call);
+    else if (size > MIN_SHARE && !call.closed) {
       ledger.assertRoom(owner, "done");
-      ledger.answer(owner(), text.length, call);
+      ledger.answer(owner(), size, call);
     }
     if (ask && !settled) ask.settle(reply);
     // Another server may hold the ask; it reports whether this answer was the first.
@@ -63,6 +66,23 @@ export async function operate(
 }
 
 /** `missing`: the property that would name the question's session. */
+/** Whether a handler's turn comes in time. Handlers that call further operations of their principal would wait for each other for ever. */
+async function comesWithin(call: Scope, limit: number, comes: Promise<void>): Promise<boolean> {
+  const waiting = call.child();
+  const isTurn = await until(
+    waiting,
+    limit,
+    comes.then(() => true),
+  );
+  if (call.closed) throw call.reason;
+  return isTurn === true;
+}
+
+function waited({ maxHandlers }: Limits): Refusal {
+  const what = `no more than ${maxHandlers} handlers of one principal run at a time (option maxHandlers)`;
+  return new Refusal(what, { status: 429, retryAfter: 1 });
+}
+
 function unasked(operation: string, missing: string | undefined): Refusal {
   const what = `no question that ${operation} answers is open`;
   return new Refusal(`${what} ${missing ? `without \`${missing}\`: send it` : "with this id"}`, { status: 404 });

@@ -59,6 +59,7 @@ function answerer(contract: AnyContract, name: string): Operation["answer"] {
     const report = (error: unknown) => callbacks.report(error, "handler", name);
     return {
       status,
+      size,
       headers: { ...headers, ...length },
       body: new ByteWriter(body, call.child("readers"), limits, report),
     };

@@ -135,6 +135,9 @@ async function write(
     if (outgoing.socket?.writableLength === 0) return;
   } else {
     outgoing.writeHead(status, head).flushHeaders();
+    // Of a pipelined answer nothing is read before those of earlier requests are written.
+    if (!outgoing.socket) await socketOf(outgoing, call);
+    if (call.closed) return;
     const sink = new ResponseSink(outgoing);
     await body.run(sink).catch(() => sink.cutAfterWrites());
   }
@@ -142,6 +145,17 @@ async function write(
   const cut = () => void call.timeout(stall, () => cutOff(outgoing));
   if (outgoing.socket) cut();
   else outgoing.once("socket", cut);
+}
+
+/** Resolves when an answer has its socket, or the call is over. */
+function socketOf(outgoing: ServerResponse, call: Scope): Promise<void> {
+  return new Promise((resolve) => {
+    const release = call.hold(resolve);
+    outgoing.once("socket", () => {
+      release();
+      resolve();
+    });
+  });
 }
 
 const EMPTY = new Uint8Array();

@@ -1,6 +1,7 @@
 import { type AnyContract, type AnyMessage, type AskOptions, Disconnected, misuse, Refusal } from "@parlance/wire";
 import { type Answered, OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
+import { ignorable } from "../callback.js";
 import { type Encode, encoderFor } from "../codecs.js";
 import { ownerIn } from "../identity.js";
 import type { Ledger } from "../ledger.js";
@@ -19,7 +20,7 @@ import {
 } from "./hub.js";
 import { type SettledAsks, settledAsks } from "./settled.js";
 
-export const SETTLED = "this was decided already: the first answer counts";
+export const SETTLED = "this question is not open any more: it was decided, withdrawn, or its stream has ended";
 export const CLAIMED = "another call decides this now: the first answer counts";
 
 /** The shared promise that `send` returns while every reader has room. */
@@ -67,7 +68,7 @@ export class LocalSessions implements LocalStore {
   session(key: string): AnySession {
     return {
       send: (message) => this.#send(key, message).room,
-      ask: async (message, options) => this.#ask(key, message, options),
+      ask: (message, options) => ignorable((async () => this.#ask(key, message, options))()),
     };
   }
 
@@ -260,7 +261,11 @@ export class LocalSessions implements LocalStore {
       });
       const { signal } = options;
       if (signal) scope.onAbort(signal, () => fail(signal.reason));
-      if (stream) scope.add(stream.scope.hold(() => fail(stream.scope.reason ?? this.#over(key))));
+      if (stream) {
+        const how = `${this.#contract.name}: the stream that asked ${message.type} has ended`;
+        const over = () => stream.scope.reason ?? new Disconnected(how, { code: "closed", retryable: false });
+        scope.add(stream.scope.hold(() => fail(over())));
+      }
       try {
         const on = { settle, fail, part: options.onPart };
         if (stream) this.#open(key, hub, message, scope, on, stream.show);

@@ -2,6 +2,7 @@ import { type AnyMessage, type AskOptions, type Input, Violation } from "@parlan
 import { OpenAsks } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { asksOf, type Context, sessionOf } from "../call.js";
+import { ignorable } from "../callback.js";
 import type { Called } from "../hooks.js";
 
 /**
@@ -34,7 +35,15 @@ export class Questions {
   }
 
   /** Sends a question by `send`, and resolves with the decision. */
-  async ask(
+  ask(
+    message: AnyMessage,
+    options: AskOptions<AnyMessage> | undefined,
+    send: (message: AnyMessage) => unknown,
+  ): Promise<AnyMessage> {
+    return ignorable(this.#ask(message, options, send));
+  }
+
+  async #ask(
     message: AnyMessage,
     options: AskOptions<AnyMessage> | undefined,
     send: (message: AnyMessage) => unknown,
