@@ -47,7 +47,10 @@ class LongFirst implements TestSequencer {
 }
 
 const hasInterop = existsSync(new URL("./interop/node_modules", import.meta.url));
-if (!hasInterop) console.warn("The tests of interop/ are left out: `pnpm interop` installs what they need.");
+// Vitest reads this file once for each project.
+if (!hasInterop && !process.env.PARLANCE_NOTED)
+  console.warn("interop/ is left out: `pnpm interop` installs what its tests need.");
+process.env.PARLANCE_NOTED = "1";
 
 const packages = fileURLToPath(new URL("./packages", import.meta.url));
 
