@@ -5,42 +5,15 @@ import { join } from "node:path";
 import { type ConnectOptions, connect } from "@parlance/client";
 import { type App, apiKey, Refusal, type ServeOptions, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
-import type { Bytes, Call, CallOptions, ContractValue, MessageStream } from "@parlance/wire";
+import type { Bytes, ContractValue } from "@parlance/wire";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { elsewhere } from "./elsewhere.js";
 import { compile } from "./fences.js";
 import { parlance, write } from "./terminal.js";
 import { vaultFiles as files } from "./vault-files.js";
+import type { Read, Vault, VaultHandlers } from "./vault-types.js";
 
 // The example of the guide, as its readers would run it: the contract is read from docs/contract.md.
-
-interface RenameInput {
-  name: string;
-  "Idempotency-Key": string;
-  tenant?: string;
-  to: string;
-}
-type Word = { type: "word"; text: string } | { type: "error"; error: string };
-type Read = ReadableStream<Uint8Array>;
-interface Vault {
-  upload(
-    input: { name: string },
-    options: CallOptions & { body: Bytes },
-  ): Promise<{ headers: { Location: string; "X-Size"?: number } }>;
-  download(input: { name: string }, options?: CallOptions): Promise<{ headers: { ETag?: string }; body: Read }>;
-  describe(input: { name: string }, options?: CallOptions): MessageStream<Word>;
-  rename(input: RenameInput, options?: CallOptions): Promise<void>;
-}
-interface VaultHandlers {
-  upload(
-    input: { name: string },
-    body: Read,
-    call: Call,
-  ): Promise<{ headers: { Location: string; "X-Size"?: number } }>;
-  download(input: { name: string }, call: Call): { headers: { ETag?: string }; body: Bytes };
-  describe(input: { name: string }): AsyncIterable<Word>;
-  rename(input: RenameInput, call: Call): void | Promise<void>;
-}
 
 let vault: ContractValue<Vault, VaultHandlers>;
 let cwd: string;
