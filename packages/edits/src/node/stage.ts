@@ -60,7 +60,7 @@ export async function stagePatch(stage: Stage, { files }: { readonly files?: unk
   const leaving = new Map<string, number>();
   const count = (file: FilePatch, by: number) => {
     if (!isLeaving(file)) return;
-    const path = file.before!.replace(/^\.\//, "");
+    const path = plainName(file.before)!;
     leaving.set(path, (leaving.get(path) ?? 0) + by);
   };
   for (const file of sound) count(file, 1);
@@ -76,8 +76,14 @@ export async function stagePatch(stage: Stage, { files }: { readonly files?: unk
   }
 }
 
-function isLeaving({ kind }: FilePatch): boolean {
-  return kind === "delete" || kind === "rename";
+/** A name without a leading `./`, which stands for the same file. */
+function plainName(path: string | null): string | undefined {
+  return path?.replace(/^\.\//, "");
+}
+
+/** Whether a file leaves its path. A rename to its own name is a change of the file. */
+function isLeaving({ kind, before, after }: FilePatch): boolean {
+  return kind === "delete" || (kind === "rename" && plainName(before) !== plainName(after));
 }
 
 async function stageFile(stage: Stage, episode: Episode, file: FilePatch): Promise<Plan["hunks"][number]> {
@@ -87,11 +93,10 @@ async function stageFile(stage: Stage, episode: Episode, file: FilePatch): Promi
   if (before !== null) refuseSource(episode, file, before);
   const source = before === null ? null : await lookSource(stage, episode, file, before);
   const applied = applyTo(stage, file, before, source);
-  // A rename to its own name is a change of the file.
   const isPlaced = after !== null && file.kind !== "modify" && !(file.kind === "rename" && before === after);
   if (isPlaced) await refuseTarget(stage, episode, file, after, applied.text);
   const state = after === null ? null : newState(file, source, applied.text);
-  if (before !== null && before !== after && isLeaving(file)) leave(stage, episode, before, after);
+  if (before !== null && isLeaving(file)) leave(stage, episode, before, after);
   if (after !== null) stage.now.set(after, state);
   if (isPlaced) episode.placed.add(after);
   return { path: (after ?? before)!, hunks: applied.hunks };

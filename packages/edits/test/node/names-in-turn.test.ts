@@ -91,6 +91,19 @@ test("files of one patch in each other's way are written as git apply does, or r
   expect(asGit).toBeGreaterThan(cases / 20);
 });
 
+test("a file that is copied onto its own name and then moved is at both names", async () => {
+  const diff = `diff --git a/e b/e\ncopy from e\ncopy to e\ndiff --git a/e b/d\nrename from e\nrename to d\n`;
+  const root = makeWorkspace({ e: "text\n" });
+  expect(await carryOut(root, parsed(diff))).toEqual({ d: "text\n", e: "text\n" });
+});
+
+test("a new file does not take the name of one that is moved to its own name", async () => {
+  const diff = `--- /dev/null\n+++ b/e\n@@ -0,0 +1 @@\n+new\ndiff --git a/e b/e\nrename from e\nrename to e\n`;
+  const root = makeWorkspace({ e: "text\n" });
+  const { conflicts } = await planEdits(parsed(diff), { root });
+  expect(conflicts).toMatchObject([{ path: "e", reason: "exists" }]);
+});
+
 describe("in the format *** Begin Patch", () => {
   const move = (from: string, to: string, hunk = "") => `*** Update File: ${from}\n*** Move to: ${to}\n${hunk}`;
   const add = (path: string) => `*** Add File: ${path}\n+new\n`;
