@@ -100,11 +100,11 @@ function listChanges({ now, disk, conflicts }: Stage): PlannedFile[] {
     if (before?.hash !== after?.hash || before?.mode !== after?.mode) planned.push({ path, before, after });
   }
   const known = new Set(planned.map(({ before }) => before && before.mode & ~0o111));
-  for (const [i, { path, before, after }] of planned.entries()) {
-    if (before || !after || after.umask || known.has(after.mode & ~0o111)) continue;
-    // A moved file whose old name has it again is a copy, which has the mode of a new file.
-    const mode = after.mode & 0o100 ? 0o755 : 0o644;
-    planned[i] = { path, before, after: { ...after, mode, umask: true } };
-  }
-  return planned.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return planned.map((file) => asCopy(file, known)).sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** A moved file whose old name has it again is a copy, which has the mode of a new file. */
+function asCopy({ path, before, after }: PlannedFile, known: ReadonlySet<number | null>): PlannedFile {
+  const isCopy = before === null && after !== null && !after.umask && !known.has(after.mode & ~0o111);
+  return { path, before, after: isCopy ? { ...after, mode: after.mode & 0o100 ? 0o755 : 0o644, umask: true } : after };
 }
