@@ -1,18 +1,9 @@
-import { existsSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
 import { type BasedHandlers, based } from "@parlance/protocols/based";
 import { type CovenHandlers, coven, type SendMessage } from "@parlance/protocols/coven";
 import { Refusal, serve } from "@parlance/server";
-import { handler, upgrade } from "@parlance/server/node";
-import { build } from "esbuild";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-
-const CHROMIUM = "/usr/bin/chromium";
-const hasBrowser = existsSync(CHROMIUM);
-if (!hasBrowser) console.warn(`SKIPPED: the hooks of React were not driven, because there is no ${CHROMIUM}.`);
+import { hasBrowser, openPage } from "./browser.js";
 
 const approval = (id: string) =>
   ({ type: "tool_approval", id, name: "write_file", input_json: "{}", request_id: "1" }) as const;
@@ -54,52 +45,16 @@ const editor = serve(based, {
 } satisfies BasedHandlers);
 
 describe.skipIf(!hasBrowser)("In Chromium, under StrictMode,", () => {
-  let browser: Browser;
   let page: Page;
-  let close = (): void => {};
-  const problems: string[] = [];
+  let close = async (): Promise<void> => {};
 
   beforeAll(async () => {
-    const { outputFiles } = await build({
-      entryPoints: [fileURLToPath(new URL("./page.ts", import.meta.url))],
-      bundle: true,
-      write: false,
-      format: "esm",
-      platform: "browser",
-      define: { "process.env.NODE_ENV": '"development"' },
-      // Without this, tsconfig would map the packages to their sources.
-      tsconfigRaw: "{}",
-      logLevel: "error",
-    });
-    const files: Record<string, [type: string, body: string]> = {
-      "/": ["text/html", '<div id="root"></div><script type="module" src="page.js"></script>'],
-      "/page.js": ["text/javascript", outputFiles[0]!.text],
-    };
-    const apps = [agent, editor];
-    const answer = handler(apps);
-    const server = createServer((incoming, outgoing) => {
-      const file = files[incoming.url ?? ""];
-      if (file) outgoing.writeHead(200, { "Content-Type": file[0] }).end(file[1]);
-      else answer(incoming, outgoing);
-    });
-    server.on("upgrade", upgrade(apps));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    close = () => {
-      server.close();
-      server.closeAllConnections();
-    };
-    const args = ["--no-sandbox", "--disable-quic", "--disable-background-networking", "--disable-gpu"];
-    browser = await chromium.launch({ executablePath: CHROMIUM, args });
-    page = await browser.newPage();
-    page.on("pageerror", (error) => problems.push(String(error)));
-    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    ({ page, close } = await openPage(new URL("./page.ts", import.meta.url), [agent, editor]));
     await page.waitForSelector("#turn");
   }, 60_000);
   afterAll(async () => {
-    await browser?.close();
-    close();
+    await close();
     await Promise.all([agent.close(), editor.close()]);
-    expect(problems).toEqual([]);
   });
 
   /** Waits for the text of an element. */
