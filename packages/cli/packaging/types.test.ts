@@ -68,7 +68,7 @@ import { type AskState, useAsks, useChannel, useStream } from "@parlance/react";
 export function useAgent(baseUrl: string) {
   const agent = connect(coven, { baseUrl });
   const turn = useStream(agent.send);
-  const asks = useAsks(coven, turn.messages, "tool_approval");
+  const asks = useAsks(coven, turn, "tool_approval");
   const session = useChannel((options) => connect(based, { baseUrl }).session(options), [baseUrl]);
   const messages: readonly SendMessage[] = turn.messages;
   const open: readonly AskState<ToolApprovalMessage>[] = asks;
@@ -76,7 +76,7 @@ export function useAgent(baseUrl: string) {
   // @ts-expect-error content is missing
   turn.send({ sender: "me" });
   // @ts-expect-error no such message
-  useAsks(coven, turn.messages, "text_approval");
+  useAsks(coven, turn, "text_approval");
   return { messages, open, sent, files: session.channel?.ask({ type: "list_files" }) };
 }
 `;

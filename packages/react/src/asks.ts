@@ -1,5 +1,13 @@
 import type { Contract } from "@parlance/wire";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo, useState } from "react";
+import type { ChannelState } from "./channel.js";
+import type { StreamStatus } from "./stream.js";
+
+/** What asks: a stream of `useStream`, a channel of `useChannel`, or messages that are kept otherwise, whose asks stay open. */
+export interface Asking<M> {
+  readonly messages: readonly M[];
+  readonly status?: StreamStatus | ChannelState<never, never, never>["status"];
+}
 
 export interface AskState<M> {
   readonly message: M;
@@ -13,11 +21,11 @@ export interface AskState<M> {
 type Outcome = { readonly status: "deciding" | "decided" } | { readonly status: "failed"; readonly error: unknown };
 
 /**
- * Finds the asks of one type that this component has not decided, oldest first.
+ * Finds the asks of one type that are open and that this component has not decided, oldest first. They end with their stream or channel.
  *
  * @example
  * ```tsx
- * const asks = useAsks(coven, turn.messages, "tool_approval");
+ * const asks = useAsks(coven, turn, "tool_approval");
  * return asks.map(({ message, decide }) => (
  *   <button key={message.id} onClick={() => decide(() => agent.approveTool({ agent_id: "1", tool_id: message.id, approved: true }))}>
  *     {message.name}
@@ -28,24 +36,16 @@ type Outcome = { readonly status: "deciding" | "decided" } | { readonly status: 
  */
 export function useAsks<M extends { readonly type: string }, T extends M["type"]>(
   contract: Pick<Contract, "name" | "exchanges">,
-  messages: readonly M[],
+  { messages, status = "open" }: Asking<M>,
   type: T,
 ): readonly AskState<Extract<M, { readonly type: T }>>[] {
   const [outcomes, setOutcomes] = useState<ReadonlyMap<M, Outcome>>(() => new Map());
-  const isMounted = useRef(false);
-  useEffect(() => {
-    isMounted.current = true;
-    return () => {
-      isMounted.current = false;
-    };
-  }, []);
   const asks = useMemo(() => asksAmong(contract, messages, type), [contract, messages, type]);
+  if (status !== "open" && status !== "streaming") return [];
   return asks.flatMap((message): AskState<Extract<M, { readonly type: T }>>[] => {
     const outcome = outcomes.get(message);
     if (outcome?.status === "decided") return [];
-    const note = (outcome: Outcome): void => {
-      if (isMounted.current) setOutcomes((outcomes) => new Map(outcomes).set(message, outcome));
-    };
+    const note = (outcome: Outcome): void => setOutcomes((outcomes) => new Map(outcomes).set(message, outcome));
     async function decide(send: () => unknown): Promise<void> {
       note({ status: "deciding" });
       try {

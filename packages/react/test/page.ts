@@ -19,7 +19,7 @@ function button(id: string, onClick: () => unknown): ReactNode {
 function Turn(): ReactNode {
   renders.turn++;
   const turn = useStream(agent.send);
-  const asks = useAsks(coven, turn.messages, "tool_approval");
+  const asks = useAsks(coven, turn, "tool_approval");
   const decide = (tool_id: string) => () => agent.approveTool({ agent_id: "1", tool_id, approved: true });
   const send = (content: string) => () => turn.send({ content, sender: "page" });
   return h(
