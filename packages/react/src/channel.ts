@@ -21,7 +21,7 @@ const OPENING = {
 } as const;
 
 /**
- * Opens a channel, reads it, and closes it when the component unmounts or a dependency changes: it is opened again then.
+ * Opens a channel, reads it, and closes it when the component unmounts or is hidden, or a dependency changes: it is opened again then.
  *
  * @example
  * ```tsx
@@ -52,9 +52,11 @@ export function useChannel<Out, In, Asks>(
         update(() => ({ status: "failed", channel: undefined, error }));
       }
     }
-    setState(OPENING);
     void read();
-    return () => controller.abort();
+    return () => {
+      controller.abort();
+      setState(OPENING);
+    };
     // biome-ignore lint/correctness/useExhaustiveDependencies: the caller names the dependencies of `open`.
   }, dependencies);
   return state;

@@ -1,7 +1,7 @@
 import type { CallOptions, ConnectionEvent, MessageStream } from "@parlance/wire";
 import { useCallback, useEffect, useRef, useState } from "react";
 
-/** `stopped` by `stop` or by another `send`; `failed` with an `error`. */
+/** `stopped` by `stop`, another `send` or the cleanup of effects; `failed` with an `error`. */
 export type StreamStatus = "idle" | "streaming" | "done" | "stopped" | "failed";
 
 interface Turn<M> {
@@ -13,7 +13,10 @@ interface Turn<M> {
 }
 
 export interface StreamState<I, M> extends Turn<M> {
-  /** Calls the operation, in place of the stream before. Resolves when the stream is over, also when it fails. */
+  /**
+   * Calls the operation, in place of the stream before. Resolves when the stream is over, also when it fails. Calls nothing while the component is
+   * hidden or unmounted.
+   */
   readonly send: (input: I) => Promise<void>;
   readonly stop: () => void;
 }
@@ -21,7 +24,7 @@ export interface StreamState<I, M> extends Turn<M> {
 const IDLE = { status: "idle", messages: [], error: undefined, connection: undefined } as const;
 
 /**
- * Reads the stream of an operation: one render for each read of the network. Unmounting cancels it.
+ * Reads the stream of an operation: one render for each read of the network. Unmounting or hiding the component cancels it.
  *
  * @example
  * ```tsx
@@ -38,14 +41,17 @@ export function useStream<I, M>(call: (input: I, options: CallOptions) => Messag
   /** The controller of the stream that is shown. */
   const running = useRef<AbortController | undefined>(undefined);
 
+  /** Whether the effects are cleaned up: the component is hidden or unmounted. */
+  const isGone = useRef(false);
   const stop = useCallback(() => running.current?.abort(), []);
-  useEffect(
-    () => () => {
-      stop();
-      running.current = undefined;
-    },
-    [stop],
-  );
+  useEffect(() => {
+    isGone.current = false;
+    return () => {
+      isGone.current = true;
+      // StrictMode and a reload of the code clean up effects and run them again in one task. The stream goes on then.
+      queueMicrotask(() => isGone.current && stop());
+    };
+  }, [stop]);
 
   const send = useCallback(
     async (input: I): Promise<void> => {
@@ -53,13 +59,17 @@ export function useStream<I, M>(call: (input: I, options: CallOptions) => Messag
       const controller = new AbortController();
       const { signal } = controller;
       running.current = controller;
-      // A stream that another one has replaced, or whose component is gone, changes nothing.
+      // A stream that another one has replaced changes nothing.
       const update = (change: (turn: Turn<M>) => Partial<Turn<M>>): void => {
         if (running.current === controller) setTurn((turn) => ({ ...turn, ...change(turn) }));
       };
       const onConnection = (event: ConnectionEvent) => update(() => ({ connection: connectionAfter(event) }));
       setTurn({ ...IDLE, status: "streaming" });
       try {
+        // When effects run again in one task, those of a child come first.
+        if (isGone.current) await undefined;
+        if (isGone.current) controller.abort();
+        signal.throwIfAborted();
         for await (const batch of latest.current(input, { signal, onConnection }).batches())
           update(({ messages }) => ({ messages: [...messages, ...batch] }));
         update(() => ({ status: signal.aborted ? "stopped" : "done" }));
