@@ -87,4 +87,26 @@ describe("A buffer of messages", () => {
     arrive();
     expect([await waiting, it.drained, await it.batch(), read.mock.calls.length]).toEqual([DONE, true, DONE, 1]);
   });
+
+  test("reads one chunk ahead of its reader, and no further, once it is asked to", async () => {
+    const { it, read, arrive } = filled();
+    const bring = async (...texts: string[]) => {
+      for (const text of texts) it.push(text);
+      arrive();
+      await outcome(Promise.race([]));
+    };
+    void it.readAhead();
+    await bring();
+    expect(read).toHaveBeenCalledTimes(2);
+    await bring("1", "2");
+    expect(read).toHaveBeenCalledTimes(2);
+    expect([await it.next(), read.mock.calls.length]).toEqual([item("1"), 3]);
+    await bring("3");
+    expect([await it.next(), read.mock.calls.length]).toEqual([item("2"), 3]);
+    expect([await it.batch(), read.mock.calls.length]).toEqual([item(["3"]), 4]);
+    it.end({});
+    await bring();
+    void it.readAhead();
+    expect([await it.next(), read.mock.calls.length]).toEqual([DONE, 4]);
+  });
 });

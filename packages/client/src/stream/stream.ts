@@ -60,7 +60,7 @@ function mayRun(error: unknown): boolean {
   return error instanceof Disconnected && error.code === "unreachable" && !error.retryable;
 }
 
-/** The messages of one Server-Sent Events answer. Bytes are read on demand, so a slow reader slows the network. */
+/** The messages of one Server-Sent Events answer. At most one chunk is read ahead, so a slow reader slows the network. */
 export class StreamReader {
   readonly messages: Buffer<AnyMessage> = buffer(() => this.#read());
   /** Settles when the server has accepted the request. */
@@ -166,6 +166,22 @@ export class StreamReader {
     this.#events = this.#decoder((milliseconds) => {
       this.#retry = milliseconds;
     });
+    if (this.#resumed) this.#readAhead(this.#bytes);
+  }
+
+  /**
+   * Notices a cut while the reader works on a message, so that the stream is joined within the server's grace. A stream that cannot be
+   * resumed is read on demand: its server may be silent for as long as its reader works.
+   */
+  #readAhead(bytes: ReadableStreamDefaultReader<Uint8Array>): void {
+    const { messages } = this;
+    messages.readAhead();
+    // While a chunk is held, no read is pending that would fail.
+    const again = () => (this.#bytes === bytes && this.#state === "open" ? messages.readAhead() : undefined);
+    bytes.closed
+      ?.catch(() => {})
+      .then(() => messages.readAhead())
+      .then(again);
   }
 
   /** Resumes after a cut, where the server supports it. */
