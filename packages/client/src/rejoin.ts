@@ -38,7 +38,7 @@ export interface Rejoins {
 /** Makes one attempt. Returns the minimum milliseconds to wait where a retry may help. A retry may also follow a rejection. */
 export type Attempt<T> = (request: Lifetime) => Promise<T | number>;
 
-/** Full-jitter backoff; `Retry-After` and `retry:` are honoured up to its cap. `what` names the stream or channel, `fail` ends it with an error. */
+/** Full-jitter backoff, cut to the rest of the budget; `Retry-After` and `retry:` are honoured up to its cap. `what` names the stream or channel, `fail` ends it with an error. */
 export function rejoining(
   { random = Math.random, reconnectFor = RECONNECT_FOR, onConnection }: ConnectOptions,
   life: Lifetime,
@@ -61,8 +61,13 @@ export function rejoining(
       let most = lost.code === "idle" ? Math.min(limit, LOG_AWAY) : limit;
       for (let first = retry < 0; ; first = false, most = limit) {
         const backoff = () => random() * Math.min(BACKOFF.cap, BACKOFF.base * 2 ** attempts++);
-        wait = first ? 0 : Math.min(wait, BACKOFF.cap) + backoff();
-        const left = budget - spent - wait;
+        const asked = first ? 0 : Math.min(wait, BACKOFF.cap);
+        const drawn = first ? 0 : asked + backoff();
+        const rest = budget - spent;
+        // The last attempt is made at the end of the budget, and never earlier than the server asked for.
+        wait = Math.min(drawn, Math.max(asked, rest - LEAST_COST));
+        const isLast = wait < drawn;
+        const left = rest - wait;
         if (left <= 0) {
           lost.cause ??= cause;
           lost.message += `; not joined again in ${tries} attempts within ${budget} ms`;
@@ -72,7 +77,7 @@ export function rejoining(
         if (!first)
           notify(
             onConnection,
-            { call: what, type: "rejoining", attempt: tries, cause: cause ?? lost, wait, left: left + wait },
+            { call: what, type: "rejoining", attempt: tries, cause: cause ?? lost, wait, left: rest },
             fail,
           );
         const began = Date.now();
@@ -92,7 +97,7 @@ export function rejoining(
           cause = error;
           wait = 0;
         } finally {
-          spent += Math.max(LEAST_COST, Date.now() - began);
+          spent += isLast ? rest : Math.max(LEAST_COST, Date.now() - began);
         }
       }
     },

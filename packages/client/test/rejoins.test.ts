@@ -88,7 +88,7 @@ describe("Attempts to join", () => {
   test("wait twice as long each time, up to 30 s, for no longer than the budget", async () => {
     const { at, end, lost } = await made({ random: 1, reconnectFor: 120_000 }, {}, refusing);
     const waits = at.map((time, index) => time - (at[index - 1] ?? 0));
-    expect(waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+    expect(waits).toEqual([250, 500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 28_150]);
     expect(end).toBe(lost);
   });
 
@@ -97,6 +97,24 @@ describe("Attempts to join", () => {
     expect([at.length, end]).toEqual([1200, lost]);
     const few = await made({}, { budget: 301 }, refusing);
     expect(few.at).toHaveLength(4);
+  });
+
+  test.each([100, 101, 240, 1000, 2000, 5000, 120_000])("go on to the end of a budget of %d ms", async (budget) => {
+    for (const random of [0.5, 0.7, 0.99, 1])
+      for (const how of [{ reconnectFor: budget }, { budget }, { budget, retry: budget / 4 }, { budget, retry: -1 }]) {
+        const { at, end, lost } = await made({ random, ...how }, how, refusing);
+        const name = `${random}, ${JSON.stringify(how)}`;
+        expect([end === lost, at.length > 0], name).toEqual([true, true]);
+        // An attempt costs 100 ms, and the first of those without a wait takes none.
+        const least = budget - (how.retry === -1 ? 200 : 100);
+        expect([at.at(-1)! >= least, at.at(-1)! < budget], name).toEqual([true, true]);
+      }
+  });
+
+  test("end where the server asks for a wait beyond the budget", async () => {
+    const asks = [0, 5000, "joined"];
+    const { at, end, lost } = await made({ random: 1 }, { budget: 5000 }, async (index) => asks[index]!);
+    expect([at, end]).toEqual([[250, 750], lost]);
   });
 
   test("wait at least as long as the server asks, but no longer than 30 s", async () => {
@@ -195,9 +213,9 @@ describe("Attempts to join", () => {
       return [await end, at.slice(from).map((time) => time - began)];
     };
     expect(await timed()).toEqual(["joined", [250, 750]]);
-    expect(await timed()).toEqual(["lost", []]);
+    expect(await timed()).toEqual(["lost", [150]]);
     rejoins.delivered();
-    expect(await timed()).toEqual(["joined", [250, 750]]);
+    expect(await timed()).toEqual(["joined", [250]]);
   });
 });
 
