@@ -62,7 +62,7 @@ export default [
   client("loco", "in all (with channels)", "18.3 kB", all.channels),
   client("fold-gateway", "with resume", "16.25 kB", resumed.streams),
   client("based", "with resume", "20.6 kB", resumed.channelsAlone),
-  client("loco", "with resume", "23.9 kB", resumed.channels),
+  client("loco", "with resume", "23.95 kB", resumed.channels),
   edits("whole", "50.9 kB"),
   edits("diffs of git", "11.7 kB", "{ parseStrictly, applyStrictly, formatPatch }"),
   edits("unified diffs", "20.4 kB", "{ parsePatch, applyStrictly, formatPatch }"),

@@ -9,7 +9,7 @@ type Plugin = NonNullable<Options["esbuildPlugins"]>[number];
  */
 const files: Readonly<Record<string, readonly string[]>> = {
   base: [
-    ...["./client", "./disconnected", "./lazy", "./lifetime", "./options", "./request", "./token", "./why"],
+    ...["./client", "./lazy", "./lifetime", "./options", "./request", "./token", "./failures"],
     ...[
       "@parlance/wire/bind",
       "@parlance/wire/errors",
@@ -18,10 +18,7 @@ const files: Readonly<Record<string, readonly string[]>> = {
       "@parlance/wire/resume-key",
     ],
   ],
-  conversation: [
-    ...["./cancel", "./read"],
-    ...["@parlance/wire/json", "@parlance/wire/message-decoder", "@parlance/wire/notify"],
-  ],
+  conversation: ["./read", ...["@parlance/wire/json", "@parlance/wire/message-decoder", "@parlance/wire/notify"]],
   // Some entries contain these, others load them.
   operation: ["./operation"],
   "open-stream": ["./stream/open-stream"],

@@ -3,13 +3,12 @@ import { bind } from "@parlance/wire/bind";
 import { misuse, Violation } from "@parlance/wire/errors";
 import { newKey } from "@parlance/wire/resume-key";
 import type { OpenOptions, openChannel } from "./channel/channel.js";
-import { unloaded } from "./disconnected.js";
-import { lazy } from "./lazy.js";
+import { unloaded } from "./failures.js";
+import { lazy, type Opening } from "./lazy.js";
 import type { Operations, operations } from "./operation.js";
 import { assertOptions, type ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
 import type { openStream } from "./stream/open-stream.js";
-import type { Opening } from "./stream/opening.js";
 
 /** The code of each kind of conversation: contained in the entry, or loaded when a conversation first needs it. */
 export interface Parts {

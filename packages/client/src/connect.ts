@@ -1,6 +1,6 @@
 import type { ContractValue } from "@parlance/wire";
 import { client, type Parts } from "./client.js";
-import { unloaded } from "./disconnected.js";
+import { unloaded } from "./failures.js";
 import type { ConnectOptions } from "./options.js";
 
 /** A page loads only what its conversations need: one that only streams never loads the code of channels. */

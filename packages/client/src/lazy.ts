@@ -1,5 +1,6 @@
-import type { MessageStream } from "@parlance/wire";
+import type { AnyMessage, Input, MessageStream, ReopenOptions } from "@parlance/wire";
 import { reading } from "@parlance/wire/reading";
+import type { ConnectOptions } from "./options.js";
 
 /** What the code of streams makes of one. */
 export interface StreamSource<M> {
@@ -42,3 +43,17 @@ export function lazy<M>(what: string, load: Promise<StreamSource<M>>): MessageSt
     ...messages,
   };
 }
+
+export interface Opening {
+  readonly input: Input;
+  readonly options: ReopenOptions;
+  /** Absent where nothing is resumed. */
+  readonly key: string | undefined;
+  /** Whether this client has ended the stream's session. */
+  readonly sessionEnded: () => Promise<boolean>;
+  /** Called with the milliseconds that the server asked for before a reconnect. */
+  readonly over: (retry: number) => void;
+}
+
+/** Opens the stream of an operation with options that replace the caller's. */
+export type Begin = (how: Partial<Opening>, connection: ConnectOptions) => StreamSource<AnyMessage>;

@@ -4,12 +4,11 @@ import { Disconnected, quoteBody, Violation } from "@parlance/wire/errors";
 import { mediaType } from "@parlance/wire/internal/http";
 import { parseJson } from "@parlance/wire/json";
 import { assertChecked, checkOf } from "@parlance/wire/message-decoder";
-import { timedOut } from "./disconnected.js";
+import { refusalOf, timedOut, why } from "./failures.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_TIMEOUT, type ConnectOptions } from "./options.js";
 import { readText } from "./read.js";
 import type { Fields, Requests } from "./request.js";
-import { refusalOf, why } from "./why.js";
 
 /** The operations of one connection. */
 export interface Operations {

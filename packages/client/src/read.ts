@@ -1,7 +1,9 @@
+import type { Input } from "@parlance/wire";
 import { disconnected, Violation } from "@parlance/wire/errors";
-import { type Lifetime, within } from "./lifetime.js";
-import { IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
-import type { Requests } from "./request.js";
+import { timedOut } from "./failures.js";
+import { type Lifetime, lifetime, within } from "./lifetime.js";
+import { ANSWER_WITHIN, IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
+import { discard, type Fields, type Requests } from "./request.js";
 
 /** Characters read of a refusal's body. */
 const MAX_QUOTE = 64 * 1024;
@@ -42,4 +44,11 @@ export async function readText(
   } finally {
     bytes.cancel().catch(() => {});
   }
+}
+
+/** Ends the conversation of a key with one DELETE. Its answer is ignored. */
+export function cancel({ ask }: Requests, name: string, input: Input, headers: Fields, keyed: Fields): void {
+  const life = lifetime();
+  const late = () => timedOut(name, ANSWER_WITHIN);
+  within(life, () => ask("DELETE", name, input, headers, life, keyed), ANSWER_WITHIN, late).then(discard, () => {});
 }

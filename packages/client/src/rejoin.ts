@@ -3,7 +3,7 @@ import { Disconnected, Refusal } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
 import { parseGap, parseResumable } from "@parlance/wire/resume";
 import { RESUME } from "@parlance/wire/resume-key";
-import { timedOut } from "./disconnected.js";
+import { timedOut } from "./failures.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions, RECONNECT_FOR } from "./options.js";
 import { discard } from "./request.js";

@@ -2,11 +2,10 @@ import type { AnyContract, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { brief, disconnected, MAX_QUOTED, misuse } from "@parlance/wire/errors";
 import { parseUrl } from "@parlance/wire/internal/http";
-import { unloaded, unloadedLate } from "./disconnected.js";
+import { unloaded, unloadedLate, why } from "./failures.js";
 import type { Lifetime } from "./lifetime.js";
 import type { ConnectOptions } from "./options.js";
 import { tokens } from "./token.js";
-import { why } from "./why.js";
 
 export type Fields = Readonly<Record<string, string>> | undefined;
 

@@ -2,7 +2,7 @@ import type { AnyContract, Bytes, CallOptions, Input } from "@parlance/wire";
 import { disconnected, misuse } from "@parlance/wire/errors";
 import { inputName, unbindAnswer } from "@parlance/wire/header";
 import { assertChecked, checkOf } from "@parlance/wire/message-decoder";
-import { timedOut } from "./disconnected.js";
+import { timedOut } from "./failures.js";
 import { type Lifetime, lifetime, within } from "./lifetime.js";
 import type { Operations, operations } from "./operation.js";
 import { ANSWER_TIMEOUT, type ConnectOptions, IDLE_TIMEOUT } from "./options.js";

@@ -1,7 +1,7 @@
 import { Disconnected, disconnected, Refusal, Violation } from "@parlance/wire/errors";
 import { RESUME } from "@parlance/wire/resume";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { paceOf } from "../src/channel/pace.js";
+import { paceOf } from "../src/channel/channel.js";
 import { lifetime } from "../src/lifetime.js";
 import { type Attempt, judge, rejoining } from "../src/rejoin.js";
 

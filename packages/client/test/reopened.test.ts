@@ -1,10 +1,9 @@
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { disconnected, Refusal } from "@parlance/wire/errors";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { StreamSource } from "../src/lazy.js";
+import type { Opening, StreamSource } from "../src/lazy.js";
 import type { ConnectOptions } from "../src/options.js";
 import { buffer } from "../src/stream/buffer.js";
-import type { Opening } from "../src/stream/opening.js";
 import { openAgain } from "../src/stream/reopening.js";
 
 // A stream that is opened again, over streams that a test opens, fills and cuts.

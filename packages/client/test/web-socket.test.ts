@@ -1,6 +1,6 @@
 import type { Port } from "@parlance/wire";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { globalWebSocket } from "../src/channel/web-socket.js";
+import { globalWebSocket } from "../src/channel/socket.js";
 
 /** A browser's WebSocket, of which a test decides what becomes. */
 class Socket extends EventTarget {

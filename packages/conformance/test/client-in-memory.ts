@@ -1,7 +1,7 @@
 import type { AnyContract, Json, OpenSocket } from "@parlance/wire";
 import { caller } from "../../../examples/conformance/caller.js";
-import { BYTES, base64 } from "../src/suite/bytes.js";
 import { Unmet } from "../src/suite/case.js";
+import { BYTES, base64 } from "../src/suite/kit.js";
 import type { ClientCall, Told } from "../src/suite/script.js";
 import type { ClientStage, Exchange, Frame, Frames } from "../src/suite/stage.js";
 

@@ -10,8 +10,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { subjects } from "../../protocols/test/contracts.js";
 import { type Mock, type MockOptions, mock } from "../src/mock/mock.js";
 import { listenReplay } from "../src/node/listen.js";
-import { loadTape } from "../src/replay/tape.js";
-import { tapeOf } from "../src/replay/transcript.js";
+import { loadTape, tapeOf } from "../src/replay/tape.js";
 import { record } from "../src/tap.js";
 
 /** The same mock in memory and on a port. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { encodeAs, packedIn } from "../src/redaction/base64.js";
-import { credentialsIn } from "../src/redaction/credentials.js";
 import { encodingOf, packedAs } from "../src/redaction/encoding.js";
+import { credentialsIn } from "../src/redaction/headers.js";
 import { isCode } from "../src/redaction/looks.js";
 import { bounded, idsWith, isVague, kindOfName, kindsWith } from "../src/redaction/names.js";
 import { behind, besideLabel, inPair, kindOfLabel, labelIn } from "../src/redaction/pairs.js";

@@ -8,8 +8,7 @@ import { replayClient } from "../src/replay/client.js";
 import { Matcher } from "../src/replay/match.js";
 import { formatProblem } from "../src/replay/replay.js";
 import { ReplayServer } from "../src/replay/server.js";
-import { loadTape, type Tape, uncompared } from "../src/replay/tape.js";
-import { tapeOf } from "../src/replay/transcript.js";
+import { loadTape, type Tape, tapeOf, uncompared } from "../src/replay/tape.js";
 import { record } from "../src/tap.js";
 import { type Finding, Verifier } from "../src/verify.js";
 

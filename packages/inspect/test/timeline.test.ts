@@ -1,8 +1,7 @@
 import { Conversations, type Entry, type Header } from "@parlance/conformance";
 import { expect, test } from "vitest";
 import { mayHoldEdits, streamedText, textsOfEntry } from "../src/node/edit-texts.js";
-import { Log, type LogLimits, textOf } from "../src/node/log.js";
-import { searchRows } from "../src/node/search.js";
+import { Log, type LogLimits, searchRows, textOf } from "../src/node/log.js";
 import { LogView } from "../src/page/store.js";
 import type { FeedLine, Row } from "../src/row.js";
 import { contract } from "./harbour.js";

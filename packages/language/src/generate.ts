@@ -1,13 +1,15 @@
-import type { ContractDocument } from "@parlance/wire";
-import { examples } from "./generate/examples.js";
+import type { ContractDocument, Json } from "@parlance/wire";
+import { asyncapi } from "./generate/asyncapi.js";
 import { interfaces } from "./generate/interfaces.js";
+import { literal } from "./generate/literal.js";
+import { markdown } from "./generate/markdown.js";
 import { refuseClashes } from "./generate/names.js";
+import { openapi } from "./generate/openapi.js";
 import { inputs } from "./generate/schema.js";
 import { types } from "./generate/types.js";
-import { validators } from "./generate/validators.js";
-import { commonFaults } from "./schema.js";
+import { validators, wireForms } from "./generate/validators.js";
+import { commonFaults, serverExamples } from "./schema.js";
 
-export { docs } from "./generate/docs.js";
 export { GenerateError } from "./generate/names.js";
 
 /**
@@ -38,4 +40,24 @@ export async function generate(document: ContractDocument): Promise<Readonly<Rec
 function faults(document: ContractDocument): string {
   const statuses = commonFaults(document);
   return statuses.length === 0 ? "" : `export const faults = ${JSON.stringify(statuses)};\n`;
+}
+
+/**
+ * The documents of a contract by file name: `<name>.openapi.json` (3.1), `<name>.asyncapi.json` (3.0) and `<name>.md`. They are
+ * generated from the contract. Equal documents give equal bytes.
+ */
+export function docs(document: ContractDocument): Readonly<Record<string, string>> {
+  const { name } = document.contract;
+  const json = (value: object) => `${JSON.stringify(value, null, 2)}\n`;
+  return {
+    [`${name}.openapi.json`]: json(openapi(document)),
+    [`${name}.asyncapi.json`]: json(asyncapi(document)),
+    [`${name}.md`]: markdown(document),
+  };
+}
+
+/** A module with one example of each form that the server writes: of schemas by title, of texts by operation. */
+function examples(document: ContractDocument): string {
+  const all = serverExamples(document, Object.values(wireForms(document, "server")));
+  return `export const examples: Examples = ${literal(all as unknown as Json)};\n`;
 }

@@ -5,6 +5,7 @@ import {
   type Call,
   Disconnected,
   type Input,
+  misuse,
   type OpenAsk,
   Refusal,
   type Route,
@@ -13,7 +14,7 @@ import {
   Violation,
 } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import type { Callbacks } from "./callback.js";
+import { type Callbacks, readThrown } from "./callback.js";
 import type { Called } from "./hooks.js";
 import type { Operation } from "./http/operation.js";
 import type { HttpRequest } from "./http/request.js";
@@ -24,7 +25,6 @@ import type { Limits } from "./limits.js";
 import type { ServeOptions } from "./options.js";
 import type { AnySession, SessionStore } from "./ports.js";
 import type { Shutdown } from "./shutdown.js";
-import { readThrown } from "./thrown.js";
 
 /** An app's handlers, as the runtime calls them. */
 export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown[]) => unknown>>;
@@ -206,4 +206,23 @@ export function isHidden(error: unknown): boolean {
 /** Whether something outside did not answer, so that a retry may succeed. */
 function isPassing(error: unknown): boolean {
   return error instanceof Disconnected && (error.code === "timeout" || error.code === "unreachable");
+}
+
+/** @throws `TypeError` that names each handler that is missing, or is no function. With `partial` some may be missing. */
+export function checkHandlers({ name, operations, channels }: AnyContract, handlers: Handlers, partial: boolean): void {
+  if (typeof handlers !== "object" || handlers === null) throw misuse(`serve(${name}) needs an object of handlers`);
+  const wrong = [...Object.keys(operations), ...Object.keys(channels)].flatMap((of) => {
+    const handler: unknown = handlers[of];
+    if (typeof handler === "function") return [];
+    if (handler !== undefined) return [`\`${of}\` must be a function, not ${typeof handler}`];
+    return partial ? [] : [`\`${of}\` is missing`];
+  });
+  if (wrong.length > 0)
+    throw misuse(`the handlers of ${name}: ${wrong.join(", ")}. To leave some out on purpose, set \`partial: true\``);
+}
+
+/** @throws `Refusal` (501) for an operation or a channel whose handler was left out. */
+export function refuseLeftOut({ contract: { operations, channels }, handlers }: Context, name: string): void {
+  const { path } = operations[name] ?? channels[name]!;
+  if (!handlers[name]) throw new Refusal(`${name} at ${path} is not offered here`, { status: 501 });
 }

@@ -3,7 +3,6 @@ import { isThenable, type Scope, within } from "@parlance/wire/scope";
 import type { CallbackOptions, Called, ErrorContext, How } from "./hooks.js";
 import type { HttpRequest } from "./http/request.js";
 import type { Limits } from "./limits.js";
-import { readThrown } from "./thrown.js";
 
 /** What has a request: a call, or the request itself before anything is known of it. */
 export type Requested = Pick<Called, "request">;
@@ -141,4 +140,13 @@ function reporter(onError: CallbackOptions["onError"]): Callbacks["report"] {
       (thrown) => say(thrown, { source: "onError", operation }),
     );
   };
+}
+
+/** Reads from a thrown value. Returns `otherwise` where a getter or proxy trap throws. */
+export function readThrown<T>(read: () => T, otherwise: T): T {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
 }

@@ -13,15 +13,13 @@ import {
 } from "@parlance/wire";
 import { brief, MAX_QUOTED } from "@parlance/wire/errors";
 import { Scope, type Stats } from "@parlance/wire/scope";
-import type { Context, Handlers } from "./call.js";
+import { type Context, checkHandlers, type Handlers } from "./call.js";
 import { callbacks } from "./callback.js";
 import { callChannel, converse, refuseSocket } from "./channel/converse.js";
 import { type Converse, directChannels } from "./channel/direct.js";
 import { SafePort } from "./channel/socket.js";
-import { checkHandlers } from "./handlers.js";
-import type { Answer } from "./http/answer.js";
+import { type Answer, headOf, methodOf } from "./http/answer.js";
 import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
-import { headOf, methodOf } from "./http/head.js";
 import { operationsOf } from "./http/operation.js";
 import { guard, preflight } from "./http/origin.js";
 import { matcherOf } from "./http/origins.js";

@@ -5,7 +5,7 @@ import { serve } from "@parlance/server";
 import type { AnyContract } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { expect, test } from "vitest";
-import { settledAsks } from "../src/session/settled.js";
+import { settledAsks } from "../src/session/local.js";
 import { shutdown } from "../src/shutdown.js";
 
 const exchanges = [

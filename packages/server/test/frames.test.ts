@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { encodeFrames } from "../src/node/frames.js";
+import { encodeFrames } from "../src/node/port.js";
 
 const LENGTHS = [0, 1, 125, 126, 127, 65_535, 65_536, 70_000];
 

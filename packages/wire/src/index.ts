@@ -46,8 +46,7 @@ export type {
   Whole,
 } from "./contract/contract.js";
 export type { ContractDocument, TranscriptLine } from "./contract/document.js";
-export type { Json, Pointer } from "./contract/json.js";
-export type { Schema, SchemaName, SchemaObject } from "./contract/schema.js";
+export type { Json, Pointer, Schema, SchemaName, SchemaObject } from "./contract/schema.js";
 export {
   Disconnected,
   type DisconnectedCode,

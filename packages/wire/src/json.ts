@@ -1,5 +1,5 @@
 import type { Side } from "./contract/contract.js";
-import type { Json } from "./contract/json.js";
+import type { Json } from "./contract/schema.js";
 import { quoteBody, Violation, type ViolationCode } from "./errors.js";
 import { formatPointer } from "./internal/pointer.js";
 

@@ -1,7 +1,7 @@
 import type { Input } from "./bind.js";
 import type { Accepts } from "./contract/check.js";
 import type { Contract, Side } from "./contract/contract.js";
-import type { Json } from "./contract/json.js";
+import type { Json } from "./contract/schema.js";
 import { Violation } from "./errors.js";
 import { coerce, inputName, unbindHeaders } from "./header.js";
 import { isObject, type JsonObject } from "./json.js";

@@ -1,11 +1,11 @@
 import type { AnyContract, CallOptions, Input, Json, Port } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
-import { type AnyChannel, type Link, link, PacedPort } from "@parlance/wire/link";
+import { type AnyChannel, type Link, link, type Pace, PacedPort } from "@parlance/wire/link";
 import { messageEncoder } from "@parlance/wire/message";
 import { messageDecoder } from "@parlance/wire/message-decoder";
 import { notify } from "@parlance/wire/notify";
 import { newKey, RESUME } from "@parlance/wire/resume-key";
-import { timedOut, unloaded } from "../disconnected.js";
+import { timedOut, unloaded } from "../failures.js";
 import { lifetime, within } from "../lifetime.js";
 import {
   ANSWER_TIMEOUT,
@@ -17,7 +17,6 @@ import {
 } from "../options.js";
 import type { Fields, Requests } from "../request.js";
 import { firstOffer, forget, resumesAt } from "./offer.js";
-import { paceOf } from "./pace.js";
 import { sockets } from "./socket.js";
 import { switchPort } from "./switch.js";
 
@@ -152,4 +151,15 @@ function linked(
     throw error;
   }
   return made;
+}
+
+/** Unsent bytes above which `send` should be awaited. */
+const ROOM = 1024 * 1024;
+
+/** Milliseconds that a server may accept none of them. */
+const STALL = 30_000;
+
+/** How far the sender on a channel may be ahead of the server. */
+export function paceOf({ maxQueued = MAX_QUEUED }: ConnectOptions): Pace {
+  return { room: Math.min(ROOM, maxQueued), most: maxQueued, stall: STALL };
 }

@@ -1,6 +1,6 @@
 import type { Input } from "@parlance/wire";
 import { OFFER, RESUME } from "@parlance/wire/resume-key";
-import { timedOut } from "../disconnected.js";
+import { timedOut } from "../failures.js";
 import { type Lifetime, lifetime, pause, within } from "../lifetime.js";
 import { ANSWER_WITHIN } from "../options.js";
 import { discard, type Fields, type Requests } from "../request.js";

@@ -1,10 +1,10 @@
 import type { AnyContract, OpenSocket, Port, PortEvents } from "@parlance/wire";
-import { brief, disconnected, MAX_QUOTED } from "@parlance/wire/errors";
+import { brief, disconnected, MAX_QUOTED, misuse } from "@parlance/wire/errors";
+import { socketPort } from "@parlance/wire/link";
 import { notify } from "@parlance/wire/notify";
+import { refusalOf, why } from "../failures.js";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
-import { refusalOf, why } from "../why.js";
-import { globalWebSocket } from "./web-socket.js";
 
 /** Milliseconds that a peer may take to confirm a close. */
 const CLOSE_WITHIN = 10_000;
@@ -109,3 +109,18 @@ function guarded(port: Port, signal: AbortSignal): Port {
     buffered,
   };
 }
+
+/** Opens the WebSocket of a browser, or of a Node version that has one. It cannot carry headers. */
+export const globalWebSocket: OpenSocket = (url, { headers, protocols, signal }) =>
+  new Promise((resolve, reject) => {
+    if (typeof WebSocket === "undefined")
+      throw misuse('this Node has no WebSocket: pass `webSocket` from "@parlance/client/node"');
+    if (headers.Authorization !== undefined)
+      throw misuse(
+        "a browser's WebSocket carries no token: add the page to the server's `origins`, or pass another `webSocket`",
+      );
+    const socket = new WebSocket(url, [...protocols]);
+    signal?.addEventListener("abort", () => socket.readyState || socket.close(), { once: true });
+    socket.onopen = () => resolve(socketPort(socket));
+    socket.onerror = () => reject(new Error("the WebSocket could not be opened"));
+  });

@@ -1,14 +1,13 @@
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { RESUME } from "@parlance/wire/resume-key";
-import { cancel } from "../cancel.js";
-import { unloaded, unloadedLate } from "../disconnected.js";
-import type { StreamSource } from "../lazy.js";
+import { unloaded, unloadedLate } from "../failures.js";
+import type { Begin, Opening, StreamSource } from "../lazy.js";
 import { coded, type Lifetime, lifetime } from "../lifetime.js";
 import type { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
+import { cancel } from "../read.js";
 import type { Fields, Requests } from "../request.js";
 import { buffer } from "./buffer.js";
-import type { Begin, Opening } from "./opening.js";
 import { StreamReader } from "./stream.js";
 import { textOf } from "./text.js";
 

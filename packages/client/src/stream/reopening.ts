@@ -2,12 +2,11 @@ import type { AnyContract, AnyMessage, ConnectionChange } from "@parlance/wire";
 import { Disconnected, misuse, Refusal } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
 import { newKey } from "@parlance/wire/resume-key";
-import type { StreamSource } from "../lazy.js";
+import type { Begin, Opening, StreamSource } from "../lazy.js";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
 import type { Buffer, buffer } from "./buffer.js";
-import type { Begin, Opening } from "./opening.js";
 
 /** Three times the seconds that each further opening may take: see `Rejoins`. */
 const GRACE = 90;

@@ -1,6 +1,6 @@
 import type { AnyContract, AnyMessage, Stream } from "@parlance/wire";
 import { misuse } from "@parlance/wire/errors";
-import { unloadedLate } from "../disconnected.js";
+import { unloadedLate } from "../failures.js";
 
 /**
  * Reads a stream's text as its contract defines it. An empty final text is ignored, because servers send one after streaming text.

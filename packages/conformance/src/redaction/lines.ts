@@ -1,8 +1,8 @@
 // Secrets in a line that names one, whatever stands between: a call, an expression, a list, a command, the question of a program.
 
-import { LATIN, OTHERS } from "./languages.js";
 import { isCode, isElse, mayBeSecret } from "./looks.js";
 import type { KindOf } from "./names.js";
+import { LATIN, OTHERS } from "./names.js";
 import type { Span } from "./span.js";
 
 const QUOTE = "\\\\{0,7}[\"'`]";

@@ -1,9 +1,8 @@
 import type { Contract } from "@parlance/wire";
 import type { Entry, HeaderList } from "../recording.js";
 import { encodeAs, packedIn } from "./base64.js";
-import { credentialsIn } from "./credentials.js";
 import { Entries } from "./entries.js";
-import { cleanHeader, isStructured } from "./headers.js";
+import { cleanHeader, credentialsIn, isStructured } from "./headers.js";
 import { cleanJson } from "./json.js";
 import { SHORTEST } from "./known.js";
 import { isSecret } from "./looks.js";

@@ -1,10 +1,9 @@
 import { assignedIn, listedIn } from "./assigned.js";
 import { placedIn } from "./commands.js";
 import { elementsIn } from "./elements.js";
-import { LATIN, OTHERS } from "./languages.js";
 import { linesIn } from "./lines.js";
 import { isCode, looksSecret, mayBeSecret } from "./looks.js";
-import type { KindOf } from "./names.js";
+import { type KindOf, LATIN, OTHERS } from "./names.js";
 import { toldIn } from "./prose.js";
 import { settingsIn } from "./settings.js";
 import type { Span } from "./span.js";

@@ -1,8 +1,9 @@
-import { misuse } from "@parlance/wire";
+import { type AnyContract, misuse, type TranscriptLine } from "@parlance/wire";
 import { dataOf } from "../bodies.js";
 import { type Ending, type ReadOptions, read } from "../read.js";
 import { type Entry, type Header, headerOf } from "../recording.js";
 import { isPath, notPath } from "../target.js";
+import { TranscriptEntries, transcriptHeader } from "../transcript.js";
 
 type Request = Extract<Entry, { kind: "request" }>;
 
@@ -101,4 +102,14 @@ export function nameOf({ request: { method, target, socket } }: Take): string {
 /** Whether a request resumes an earlier one that was cut. */
 export function resumes(headers: Request["headers"]): boolean {
   return headerOf(headers, "last-event-id") !== undefined;
+}
+
+/** A contract's transcript as a recording. */
+export function tapeOf(contract: AnyContract, lines: readonly TranscriptLine[]): Tape {
+  const entries: Entry[] = [];
+  const reader = new TranscriptEntries(contract, (entry) => void entries.push(entry));
+  for (const line of lines) reader.line(line);
+  reader.end();
+  const ending = { state: "complete", lines: lines.length } as const;
+  return { header: transcriptHeader(contract), entries, takes: takesOf(entries), ending };
 }

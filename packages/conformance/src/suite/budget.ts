@@ -1,5 +1,3 @@
-import { branded } from "../branded.js";
-
 // What a run takes from a peer. A peer that never finishes, or sends without end, would otherwise make a run of hours.
 
 /** Bytes that a peer may send in one case. */
@@ -69,4 +67,15 @@ export class Budget {
     if (how === "stuck") this.#stuck++;
     else if (how === "passed") this.#stuck = 0;
   }
+}
+
+/** Makes an error of another copy of this package, such as its CommonJS build, an instance too; a class that extends it has its own. */
+export function branded(kind: abstract new (...args: never[]) => Error, name: string): void {
+  const brand = Symbol.for(`@parlance/${name}`);
+  Object.assign(kind.prototype, { [brand]: true });
+  Object.defineProperty(kind, Symbol.hasInstance, {
+    value(this: typeof kind, error: unknown) {
+      return this === kind ? !!Object(error)[brand] : Function.prototype[Symbol.hasInstance].call(this, error);
+    },
+  });
 }

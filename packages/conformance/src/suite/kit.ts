@@ -13,7 +13,6 @@ import {
   type Side,
 } from "@parlance/wire";
 import { Conversations } from "../conversation.js";
-import { BYTES } from "./bytes.js";
 import type { ClientStep, JsonMessage } from "./script.js";
 import type { Asking } from "./stage.js";
 
@@ -208,4 +207,12 @@ export class Kit {
   get answersByOrder(): boolean {
     return (this.contract.exchanges ?? []).some(({ by, key }) => by === "client" && key === undefined);
   }
+}
+
+/** The bytes of every upload and download: each value of a byte, so that no text encoding leaves them as they are. */
+export const BYTES = Uint8Array.from({ length: 512 }, (_, at) => at % 256);
+
+/** The form of bytes in a line of a fixture or a client. */
+export function base64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
 }

@@ -10,11 +10,10 @@ import { transcriptOf } from "./case.js";
 import { streamedText, textsOfEntry } from "./edit-texts.js";
 import { type Connections, type FaultName, faults } from "./faults.js";
 import { BadRequest, jsonOf } from "./guard.js";
-import type { Log } from "./log.js";
+import { type Log, searchRows } from "./log.js";
 import { exported, type openRecording, type Replays } from "./recordings.js";
 import { Review } from "./review.js";
 import { streamRows } from "./row-stream.js";
-import { searchRows } from "./search.js";
 import type { RouteHandler, Routes } from "./site.js";
 
 /** What the routes of an inspector work on. */

@@ -1,8 +1,7 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/wire";
 import { generatedNames, locate, memorySchema, namesType, pascal, subschemas, tagProperties } from "../schema.js";
 import { codeSchemas, codeType } from "./codes.js";
-import { type Context, expression, type Type } from "./expression.js";
-import { linesOf } from "./jsdoc.js";
+import { type Context, expression, linesOf, type Type } from "./expression.js";
 import { comment, union } from "./literal.js";
 import { declares, GenerateError } from "./names.js";
 import { answerHeaders, inputs } from "./schema.js";

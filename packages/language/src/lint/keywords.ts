@@ -5,7 +5,9 @@ import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
 import { KEYWORDS } from "../keywords.js";
 import { didYouMean } from "../nearest.js";
+import type { Source } from "../source.js";
 import { subschemas } from "../walk.js";
+import { inContract } from "./subject.js";
 
 /** Keywords not allowed in a contract, with what to write instead. */
 export const INSTEAD: Readonly<Record<string, string>> = {
@@ -120,5 +122,21 @@ export function* malformed(
             ? `"${value}" is not a type; there are ${types.join(", ")}${didYouMean(value, types)}`
             : `${message} (JSON Schema 2020-12)`;
     yield { rule: "keyword", file, pointer: instancePath, message: text };
+  }
+}
+
+/** The formats that a contract declares: new names, and patterns that are regular expressions. */
+export function* formats(source: Source, known: ReadonlySet<string>): Generator<Finding> {
+  for (const [name, { pattern }] of Object.entries<Source>(source.formats ?? {})) {
+    const at = `/formats/${escapeStep(name)}`;
+    if (known.has(name))
+      yield inContract("format", at, `"${name}" is a format of JSON Schema; give yours another name`);
+    if (typeof pattern !== "string") continue;
+    try {
+      new RegExp(pattern, "u");
+    } catch (error) {
+      const reason = (error as Error).message.replace(/^.*: /, "");
+      yield inContract("format", `${at}/pattern`, `is not a valid regular expression: ${reason}`);
+    }
   }
 }

@@ -11,17 +11,15 @@ import {
 import { brief, MAX_NAME } from "@parlance/wire/errors";
 import { type AnyChannel, Busy, type Link, link, PacedPort } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
-import { type Context, calledOf, callOf, enter, isHidden, refusalOf, sessionOf } from "../call.js";
-import { ignorable } from "../callback.js";
+import { type Context, calledOf, callOf, enter, isHidden, refusalOf, refuseLeftOut, sessionOf } from "../call.js";
+import { ignorable, readThrown } from "../callback.js";
 import { decoderFor, encoderFor } from "../codecs.js";
-import { refuseLeftOut } from "../handlers.js";
 import type { Called, How } from "../hooks.js";
 import type { HttpRequest } from "../http/request.js";
 import { refuse } from "../http/response.js";
+import { weighFrame } from "../ledger.js";
 import type { Accepted, Sent } from "../ports.js";
 import { cancelled, closing, isRevoked, REVOKED } from "../reason.js";
-import { readThrown } from "../thrown.js";
-import { weighFrame } from "../weigh.js";
 import { handling } from "./handling.js";
 
 const BUSY = "Another operation is already in progress. Please wait.";

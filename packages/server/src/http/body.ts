@@ -3,10 +3,9 @@ import { brief, MAX_NAME } from "@parlance/wire/errors";
 import { mediaType } from "@parlance/wire/internal/http";
 import { type Scope, within } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
-import type { Tally } from "../ledger.js";
+import { readThrown } from "../callback.js";
+import { type Tally, weigh } from "../ledger.js";
 import type { Limits } from "../limits.js";
-import { readThrown } from "../thrown.js";
-import { weigh } from "../weigh.js";
 import type { BodyReader, HttpRequest } from "./request.js";
 
 /**

@@ -1,16 +1,14 @@
 import { RESUME, Refusal, type Route } from "@parlance/wire";
 import { brief, MAX_NAME, MAX_QUOTED } from "@parlance/wire/errors";
 import type { Scope } from "@parlance/wire/scope";
-import { type Context, calledOf, enter } from "../call.js";
+import { type Context, calledOf, enter, refuseLeftOut } from "../call.js";
 import { callChannel } from "../channel/converse.js";
-import { refuseLeftOut } from "../handlers.js";
 import type { Called } from "../hooks.js";
 import type { ChannelDelivery, StreamDelivery } from "../ports.js";
 import { isRevoked } from "../reason.js";
 import { produce } from "../stream/produce.js";
-import type { Answer } from "./answer.js";
+import { type Answer, methodOf } from "./answer.js";
 import { readBody, refuseForm, uploadOf } from "./body.js";
-import { methodOf } from "./head.js";
 import { operate } from "./operate.js";
 import type { HttpRequest } from "./request.js";
 import { refuse, STREAM_HEADERS } from "./response.js";

@@ -1,4 +1,4 @@
-import { fault } from "@parlance/wire";
+import { fault, formatGap, type Gap, RESUME, Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { type Context, isHidden, refusalOf } from "../call.js";
 import type { Requested } from "../callback.js";
@@ -91,4 +91,13 @@ function readable(body: SseWriter, call: Scope, left?: AbortSignal): ReadableStr
     },
     { highWaterMark: FULL, size: (chunk) => chunk?.length ?? 0 },
   );
+}
+
+/** The answer to a reader whose missing messages are no longer held anywhere. */
+export function gapAnswer(context: Context, of: Requested, gap: Gap, what: string, operation: string): Answer {
+  const { after, first } = gap;
+  const said =
+    first === undefined ? `all ${what} after ${after} are gone` : `${what} ${after + 1} to ${first - 1} are gone`;
+  const gone = refuse(context, of, new Refusal(said, { status: 410 }), operation);
+  return { ...gone, headers: { ...gone.headers, [RESUME]: formatGap(gap) } };
 }

@@ -2,12 +2,12 @@ import { type ChannelOffer, formatResumable, formatTicket, isKey, newKey, parseC
 import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
 import type { Answer } from "../http/answer.js";
+import { gapAnswer } from "../http/response.js";
 import { conversationName, digest } from "../identity.js";
 import type { Limits } from "../limits.js";
 import type { Asked, ChannelDelivery, LocalChannels, RemoteChannels, Shown } from "../ports.js";
 import { CallPort } from "./call-port.js";
 import { Conversations, placeOf, timesOf } from "./conversations.js";
-import { gapAnswer } from "./gap.js";
 
 /**
  * Channels that outlive their sockets. A client names its channel by a key: in a header of the handshake, or, from a page, in a frame of

@@ -3,11 +3,11 @@ import type { Scope } from "@parlance/wire/scope";
 import { type Context, calledOf, enter } from "../call.js";
 import type { Answer } from "../http/answer.js";
 import type { HttpRequest } from "../http/request.js";
+import { gapAnswer } from "../http/response.js";
 import { conversationName } from "../identity.js";
 import type { ResumableChannels } from "./channels.js";
 import { timesOf } from "./conversations.js";
 import type { EventLog } from "./event-log.js";
-import { gapAnswer } from "./gap.js";
 import type { ResumableStreams } from "./streams.js";
 
 /**

@@ -18,7 +18,6 @@ import {
   sendToAll,
   weightOf,
 } from "./hub.js";
-import { type SettledAsks, settledAsks } from "./settled.js";
 
 export const SETTLED = "this question is not open any more: it was decided, withdrawn, or its stream has ended";
 export const CLAIMED = "another call decides this now: the first answer counts";
@@ -331,4 +330,29 @@ function sentToSessions({ operations, channels }: AnyContract): string[] {
     stream?.closedBy === undefined ? [] : stream.messages,
   );
   return [...new Set([...streams, ...Object.values(channels).flatMap(({ server }) => server)])];
+}
+
+/** Settled asks, kept to reject late answers with 409. The oldest are forgotten first. */
+export interface SettledAsks {
+  remember(session: string, ask: Waiting): void;
+  /** Whether a reply would have answered one of them. */
+  has(session: string, reply: AnyMessage): boolean;
+}
+
+export function settledAsks({ exchanges = [] }: AnyContract, limit: number): SettledAsks {
+  const names = new Set<string>();
+  /** The asks that a reply could have answered. */
+  const asksOf = (reply: AnyMessage): string[] =>
+    exchanges.flatMap(({ ask, key, answers }) =>
+      answers
+        .filter((answer) => answer.operation === reply.type)
+        .map((answer) => `${ask} ${(reply as unknown as Record<string, unknown>)[answer.key ?? key ?? ""]}`),
+    );
+  return {
+    remember(session: string, { exchange, key }: Waiting): void {
+      names.add(`${session} ${exchange.ask} ${key}`);
+      if (names.size > limit) names.delete(names.values().next().value!);
+    },
+    has: (session: string, reply: AnyMessage): boolean => asksOf(reply).some((ask) => names.has(`${session} ${ask}`)),
+  };
 }

@@ -1,6 +1,5 @@
 import type { Contract } from "./contract.js";
-import type { Json } from "./json.js";
-import type { SchemaName } from "./schema.js";
+import type { Json, SchemaName } from "./schema.js";
 
 /** Whether a wire body has the form its schema asks for. Generated; the ABI of ajv's standalone functions. */
 export interface Check {

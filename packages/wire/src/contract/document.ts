@@ -1,6 +1,5 @@
 import type { Contract, Side } from "./contract.js";
-import type { Json } from "./json.js";
-import type { SchemaName, SchemaObject } from "./schema.js";
+import type { Json, SchemaName, SchemaObject } from "./schema.js";
 
 /** A loaded contract with its prose and schemas, for linting and generating. `load` returns it. */
 export interface ContractDocument {

@@ -1,5 +1,3 @@
-import type { Json } from "./json.js";
-
 /**
  * The name of a schema. In `contract.json` it is a file path relative to that file ("messages/text.json");
  * in a loaded or generated contract it is the schema's title ("TextMessage").
@@ -15,3 +13,8 @@ export interface SchemaObject {
   readonly examples?: readonly Json[];
   readonly [keyword: string]: unknown;
 }
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/** A JSON Pointer (RFC 6901) into a body, such as `/error/code`. In reading rules `*` stands for every array element. */
+export type Pointer = string;

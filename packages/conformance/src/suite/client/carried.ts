@@ -1,10 +1,8 @@
 import type { Json } from "@parlance/wire";
 import { mediaType } from "@parlance/wire/internal/http";
-import { equal } from "../alike.js";
-import { BYTES, base64 } from "../bytes.js";
 import { answerHeaders, carriedParameters, resultOf } from "../carried.js";
-import { type ClientCase, meet } from "../case.js";
-import type { Kit } from "../kit.js";
+import { type ClientCase, equal, meet } from "../case.js";
+import { BYTES, base64, type Kit } from "../kit.js";
 import { answerWith, meetError, meetMessages, meetRequest, succeed, textsOf } from "./read.js";
 
 /** What travels beside JSON: bytes, headers of answers, parameters in headers and cookies. */

@@ -1,9 +1,7 @@
 import { fault, Refusal, type RefusalDetails } from "@parlance/wire";
-import { alike, equal } from "../alike.js";
-import { BYTES } from "../bytes.js";
 import { answerHeaders } from "../carried.js";
-import { meet, Unmet } from "../case.js";
-import type { FlatInput, Kit } from "../kit.js";
+import { alike, equal, meet, Unmet } from "../case.js";
+import { BYTES, type FlatInput, type Kit } from "../kit.js";
 import type { JsonMessage, Told, ToldError } from "../script.js";
 import type { Exchange, Frames } from "../stage.js";
 

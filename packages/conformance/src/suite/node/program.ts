@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { visible, visibleLines } from "@parlance/wire/internal/escape";
-import { branded } from "../../branded.js";
+import { branded } from "../budget.js";
 import { Unmet } from "../case.js";
 import { Lines } from "./lines.js";
 

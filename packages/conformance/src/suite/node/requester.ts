@@ -5,9 +5,8 @@ import type { Socket } from "node:net";
 import { StringDecoder } from "node:string_decoder";
 import { Unmet } from "../case.js";
 import type { Answered, Asking, Frames, Head, Opened, Whole } from "../stage.js";
-import type { Trace } from "../trace.js";
+import { type Trace, traced } from "../trace.js";
 import { framesOf } from "./frames.js";
-import { traced } from "./traced.js";
 
 export interface Target {
   readonly url: string;

@@ -2,9 +2,8 @@ import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Exchange } from "../stage.js";
-import type { Trace } from "../trace.js";
+import { type Trace, traced } from "../trace.js";
 import { framesOf } from "./frames.js";
-import { traced } from "./traced.js";
 
 type Serve = (exchange: Exchange) => Promise<void>;
 

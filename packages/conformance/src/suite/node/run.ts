@@ -1,13 +1,12 @@
 import { Violation } from "@parlance/wire";
 import { Budget, defaultCaseWithin, MAX_CASE_BYTES, RUN_WITHIN } from "../budget.js";
-import { BYTES, base64 } from "../bytes.js";
 import { type Case, type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Suite } from "../cases.js";
+import { BYTES, base64 } from "../kit.js";
 import { Mask } from "../mask.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
 import type { Outcome, Result } from "../result.js";
-import type { Listed } from "../select.js";
-import { matcher } from "../select.js";
+import { type Listed, matcher } from "../select.js";
 import type { ClientStage, Exchange, ServerStage } from "../stage.js";
 import { Trace } from "../trace.js";
 import { Broken } from "./program.js";

@@ -1,9 +1,7 @@
 import { mediaType } from "@parlance/wire/internal/http";
-import { equal } from "../alike.js";
-import { BYTES, base64 } from "../bytes.js";
 import { answerHeaders, carriedParameters } from "../carried.js";
-import { meet, type ServerCase } from "../case.js";
-import type { Kit } from "../kit.js";
+import { equal, meet, type ServerCase } from "../case.js";
+import { BYTES, base64, type Kit } from "../kit.js";
 import { success } from "./operations.js";
 import { meetOk, openStream } from "./read.js";
 

@@ -1,7 +1,6 @@
 // What the cases of channels share.
 
-import { alike } from "../alike.js";
-import { meet, Unmet } from "../case.js";
+import { alike, meet, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, JsonMessage, ServerStep } from "../script.js";
 import type { Frames, ServerStage } from "../stage.js";

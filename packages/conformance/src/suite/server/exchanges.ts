@@ -1,7 +1,6 @@
 import type { Exchange } from "@parlance/wire";
 import { OpenAsks } from "@parlance/wire/link";
-import { alike } from "../alike.js";
-import { meet, type ServerCase, Unmet } from "../case.js";
+import { alike, meet, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { JsonMessage } from "../script.js";
 import type { ServerStage } from "../stage.js";

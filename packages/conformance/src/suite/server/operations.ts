@@ -1,10 +1,8 @@
 import { type Json, unfault } from "@parlance/wire";
 import { mediaType } from "@parlance/wire/internal/http";
-import { alike, equal } from "../alike.js";
-import { BYTES, base64 } from "../bytes.js";
 import { answerHeaders } from "../carried.js";
-import { meet, NotOffered, type ServerCase } from "../case.js";
-import type { Kit } from "../kit.js";
+import { alike, equal, meet, NotOffered, type ServerCase } from "../case.js";
+import { BYTES, base64, type Kit } from "../kit.js";
 import type { Act, Refused, ServerStep } from "../script.js";
 import type { Whole } from "../stage.js";
 import { meetOk, openStream, parsed } from "./read.js";

@@ -1,6 +1,5 @@
 import { decoder, type SseEvent } from "@parlance/wire";
-import { alike } from "../alike.js";
-import { meet, Unmet } from "../case.js";
+import { alike, meet, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { JsonMessage } from "../script.js";
 import type { Asking, Frame, Frames, Opened, ServerStage, Whole } from "../stage.js";

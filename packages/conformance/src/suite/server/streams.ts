@@ -1,6 +1,5 @@
 import { mediaType } from "@parlance/wire/internal/http";
-import { equal } from "../alike.js";
-import { meet, NotOffered, type ServerCase, Unmet } from "../case.js";
+import { equal, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, JsonMessage, ServerStep } from "../script.js";
 import { Messages, openStream } from "./read.js";

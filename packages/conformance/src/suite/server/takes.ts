@@ -1,6 +1,5 @@
 import { unfault } from "@parlance/wire";
-import { equal } from "../alike.js";
-import { meet, type ServerCase, Unmet } from "../case.js";
+import { equal, meet, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, ServerStep } from "../script.js";
 import type { Asking } from "../stage.js";
