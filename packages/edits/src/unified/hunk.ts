@@ -57,15 +57,21 @@ function parseExact(line: string): HunkHeader | null {
     if (i % 2 === 1 && line[at] !== ",") continue;
     if (i === 2 && !line.startsWith(" +", at)) return null;
     const from = i === 0 ? at : i === 2 ? at + 2 : at + 1;
-    for (at = from; line.charCodeAt(at) >= 48 && line.charCodeAt(at) <= 57; at++)
-      numbers[i] = 10 * (at > from ? numbers[i]! : 0) + line.charCodeAt(at) - 48;
+    at = endOfDigits(line, from);
     if (at === from || at > from + 15) return null;
+    numbers[i] = Number(line.slice(from, at));
   }
   const isWhole = line.startsWith(" @@", at) && (at + 3 === line.length || line[at + 3] === " ");
   if (!line.startsWith("@@ -") || !isWhole) return null;
   const [oldStart, oldCount, newStart, newCount] = numbers;
   const section = at + 3 < line.length ? line.slice(at + 4) : undefined;
   return { oldStart, oldCount, newStart, newCount, section, isExact: true };
+}
+
+function endOfDigits(line: string, from: number): number {
+  let at = from;
+  while (line.charCodeAt(at) >= 48 && line.charCodeAt(at) <= 57) at++;
+  return at;
 }
 
 /** Writes a hunk, one without a place as `@@ ... @@`. */
