@@ -9,8 +9,7 @@ export { Broken } from "./suite/node/program.js";
 export { type RunOptions, runCases } from "./suite/node/run.js";
 export type { ClientLine, ClientPeer, ServerLine, ServerPeer } from "./suite/peer.js";
 export { FORMATS, type Format } from "./suite/report/formats.js";
-export { formatResult } from "./suite/report/text.js";
-export { isFine, type Outcome, type Report, type Result, totalsOf } from "./suite/result.js";
+export { formatResult, isFine, type Outcome, type Report, type Result, totalsOf } from "./suite/result.js";
 export type {
   Act,
   Called,

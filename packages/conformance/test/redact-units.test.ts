@@ -16,8 +16,8 @@ import {
   unescapeJson,
 } from "../src/redaction/parts.js";
 import { Redactor } from "../src/redaction/redactor.js";
-import { cleanPath, secretPaths } from "../src/redaction/routes.js";
 import { merged, replaced } from "../src/redaction/span.js";
+import { cleanPath, secretPaths } from "../src/target.js";
 
 test.each<[string, [string, string][], string | undefined]>([
   ["none", [], undefined],

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { FORMATS } from "../src/suite/report/formats.js";
-import { formatResult } from "../src/suite/report/text.js";
-import { isFine, type Outcome, type Report, type Result, totalsOf } from "../src/suite/result.js";
+import { formatResult, isFine, type Outcome, type Report, type Result, totalsOf } from "../src/suite/result.js";
 
 // A run with each outcome on both sides, in each form of a report.
 

@@ -1,5 +1,3 @@
-import type { Source } from "./source.js";
-
 /**
  * Formats that are known but not checked: internationalised names, and OpenAPI's numbers
  * and bytes. A format is an annotation in 2020-12, so they pass any value.
@@ -15,3 +13,7 @@ export function declaredFormats(source: Source): ReadonlyMap<string, RegExp | tr
   ]);
   return new Map(entries);
 }
+
+/** `contract.json` as parsed. The meta-schema checks its form, so no property is assumed to be there. */
+// biome-ignore lint/suspicious/noExplicitAny: this is what JSON.parse gives; the meta-schema is checked by lint
+export type Source = Readonly<Record<string, any>>;

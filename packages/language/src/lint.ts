@@ -2,7 +2,7 @@ import { Ajv2020, type Options } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import type { Finding } from "./finding.js";
 import { type ContractFolder, parse } from "./folder.js";
-import { declaredFormats, uncheckedFormats } from "./formats.js";
+import { declaredFormats, type Source, uncheckedFormats } from "./formats.js";
 import { binary } from "./lint/binary.js";
 import { conversations } from "./lint/conversations.js";
 import { descriptions } from "./lint/descriptions.js";
@@ -19,7 +19,6 @@ import { tags } from "./lint/tags.js";
 import { owned, titles } from "./lint/titles.js";
 import { vocabulary } from "./lint/vocabulary.js";
 import { withoutProse } from "./prose.js";
-import type { Source } from "./source.js";
 
 export type { Finding } from "./finding.js";
 export { slowPatterns } from "./lint/examples.js";

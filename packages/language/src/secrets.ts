@@ -1,6 +1,6 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
+import type { Source } from "./formats.js";
 import { locate } from "./schema.js";
-import type { Source } from "./source.js";
 import { subschemas } from "./walk.js";
 
 /** Keywords that hold schemas for the same value, or for what is in it without a name of its own. */

@@ -1,5 +1,5 @@
-import type { AnyMessage } from "./any-message.js";
 import type { Contract, Side } from "./contract/contract.js";
+import type { AnyMessage } from "./contract/schema.js";
 import { OpenAsks } from "./exchange.js";
 
 /** Refuses a peer's asks that exclude another of its open asks. */

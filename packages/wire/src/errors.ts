@@ -1,6 +1,5 @@
-import type { AnyMessage } from "./any-message.js";
 import type { Side } from "./contract/contract.js";
-import type { Json } from "./contract/schema.js";
+import type { AnyMessage, Json } from "./contract/schema.js";
 import type { Gap } from "./resume.js";
 
 /**

@@ -1,5 +1,5 @@
-import type { AnyMessage } from "./any-message.js";
 import type { Contract, Exchange, Reply, Side, Whole } from "./contract/contract.js";
+import type { AnyMessage } from "./contract/schema.js";
 import { parsePointer, valueAt } from "./internal/pointer.js";
 import { type JsonObject, matches } from "./json.js";
 

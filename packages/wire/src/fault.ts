@@ -1,6 +1,5 @@
-import type { AnyMessage } from "./any-message.js";
 import type { Contract, Fault, FaultPlaces } from "./contract/contract.js";
-import type { Json } from "./contract/schema.js";
+import type { AnyMessage, Json } from "./contract/schema.js";
 import { brief, MAX_MESSAGE, misuse, quoteBody, Refusal } from "./errors.js";
 import { parsePointer, setAt, valueAt } from "./internal/pointer.js";
 import { isObject, type JsonObject } from "./json.js";

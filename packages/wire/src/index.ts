@@ -1,4 +1,3 @@
-export type { AnyMessage } from "./any-message.js";
 export { type Bound, bind, type Input } from "./bind.js";
 export type {
   AskOptions,
@@ -46,7 +45,7 @@ export type {
   Whole,
 } from "./contract/contract.js";
 export type { ContractDocument, TranscriptLine } from "./contract/document.js";
-export type { Json, Pointer, Schema, SchemaName, SchemaObject } from "./contract/schema.js";
+export type { AnyMessage, Json, Pointer, Schema, SchemaName, SchemaObject } from "./contract/schema.js";
 export {
   Disconnected,
   type DisconnectedCode,

@@ -1,7 +1,7 @@
-import type { AnyMessage } from "./any-message.js";
 import type { Busy } from "./busy.js";
 import type { AskOptions, Channel, Closed } from "./contract/calls.js";
 import type { Side } from "./contract/contract.js";
+import type { AnyMessage } from "./contract/schema.js";
 import { type Disconnected, disconnected, misuse, Violation } from "./errors.js";
 import { OpenAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";

@@ -1,6 +1,6 @@
-import type { AnyMessage } from "./any-message.js";
 import type { Check, Checks, ContractValue, Reads } from "./contract/check.js";
 import type { Side } from "./contract/contract.js";
+import type { AnyMessage } from "./contract/schema.js";
 import { describe, type Flaw, misuse, Violation } from "./errors.js";
 import { isObject, type JsonObject, parseJson } from "./json.js";
 import { namer, stripper } from "./untag.js";

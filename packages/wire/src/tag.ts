@@ -1,6 +1,5 @@
-import type { AnyMessage } from "./any-message.js";
 import type { Contract } from "./contract/contract.js";
-import type { Json } from "./contract/schema.js";
+import type { AnyMessage, Json } from "./contract/schema.js";
 import { isObject, type JsonObject } from "./json.js";
 
 /** A message in wire form, before it is encoded as text. */

@@ -1,6 +1,6 @@
-import type { AnyMessage } from "./any-message.js";
 import type { Reads } from "./contract/check.js";
 import type { Contract } from "./contract/contract.js";
+import type { AnyMessage } from "./contract/schema.js";
 import { misuse } from "./errors.js";
 import { isObject, type JsonObject } from "./json.js";
 

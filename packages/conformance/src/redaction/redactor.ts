@@ -1,5 +1,6 @@
 import type { Contract } from "@parlance/wire";
 import type { Entry, HeaderList } from "../recording.js";
+import { cleanPath, secretPaths } from "../target.js";
 import { encodeAs, packedIn } from "./base64.js";
 import { Entries } from "./entries.js";
 import { cleanHeader, credentialsIn, isStructured } from "./headers.js";
@@ -20,7 +21,6 @@ import {
 } from "./parts.js";
 import { Placeholders } from "./placeholders.js";
 import { randomIn } from "./random.js";
-import { cleanPath, secretPaths } from "./routes.js";
 import { merged, overlaps, replaced, type Span } from "./span.js";
 import { secretsIn } from "./text.js";
 import { begunIn, findIn, replaceIn, unfinishedIn } from "./views.js";

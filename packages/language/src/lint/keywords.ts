@@ -3,9 +3,9 @@ import { escapeStep, parsePointer, valueAt } from "@parlance/wire/internal/point
 import { isObject } from "@parlance/wire/json";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
+import type { Source } from "../formats.js";
 import { KEYWORDS } from "../keywords.js";
 import { didYouMean } from "../nearest.js";
-import type { Source } from "../source.js";
 import { subschemas } from "../walk.js";
 import { inContract } from "./subject.js";
 

@@ -18,3 +18,6 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 
 /** A JSON Pointer (RFC 6901) into a body, such as `/error/code`. In reading rules `*` stands for every array element. */
 export type Pointer = string;
+
+/** A message in memory: flat, with the name it has in the contract as `type`. */
+export type AnyMessage = { readonly type: string };

@@ -1,6 +1,5 @@
 import { visibleLines } from "@parlance/wire/internal/escape";
-import type { Report, Result } from "../result.js";
-import { formatTrace } from "./text.js";
+import { formatTrace, type Report, type Result } from "../result.js";
 
 /** One page without scripts: totals, and each case with what was expected and what came. */
 export function html({ contract, kit, totals, results, peers, ms, seed }: Report): string {
