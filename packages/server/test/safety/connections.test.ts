@@ -44,12 +44,13 @@ describe("Pipelined requests:", () => {
     expect(served.called).toHaveLength(128);
   });
 
-  it.each(ends)("64 operations in one write are all aborted by %s", async (_, end) => {
+  it.each(ends)("64 operations in one write, of which 32 have their turn, are all aborted by %s", async (_, end) => {
     const socket = await dial(served.port);
     socket.write(`GET /health/ready HTTP/1.1\r\n${HEADERS}${BEARER}\r\n`.repeat(64));
-    await until(() => served.running() === 64);
+    await until(() => served.running() === 32);
     end(socket);
     await expectRest(served);
+    expect(served.called).toHaveLength(32);
     socket.destroy();
   });
 
