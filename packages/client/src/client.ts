@@ -6,7 +6,7 @@ import type { OpenOptions, openChannel } from "./channel/channel.js";
 import { unloaded } from "./failures.js";
 import { lazy, type Opening } from "./lazy.js";
 import type { Operations, operations } from "./operation.js";
-import { assertOptions, type ConnectOptions } from "./options.js";
+import { assertCallOptions, assertOptions, type ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
 import type { openStream } from "./stream/open-stream.js";
 
@@ -46,7 +46,8 @@ export function client<Client>(
     client[name] = method(parameters ?? body, (input, options?: CallOptions) => run(name, input, options));
   }
   for (const [name, { parameters }] of Object.entries(any.channels))
-    client[name] = method(parameters, async (input, how?: OpenOptions) => {
+    client[name] = method(parameters, async (input, how: OpenOptions = {}) => {
+      assertCallOptions(how);
       const { openChannel } = await parts.channels();
       const watched = watching(connection, how);
       return openChannel(any, watched, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
@@ -61,6 +62,7 @@ export function client<Client>(
   }
 
   async function called(name: string, input: Input, options: CallOptions): Promise<unknown> {
+    assertCallOptions(options);
     if (any.operations[name]!.transfer) {
       const { transfer } = await import("./transfer.js").catch(unloaded);
       return transfer((await parts.operations()).operations, requesting, name, input, options);
@@ -70,6 +72,7 @@ export function client<Client>(
   }
 
   function stream(name: string, input: Input, options: ReopenOptions = {}) {
+    assertCallOptions(options);
     bind(any, name, input);
     const reading: Reading = { session: sessionOf(input), closedBy: any.operations[name]!.answer.stream!.closedBy };
     readings.add(reading);
@@ -98,7 +101,7 @@ export function client<Client>(
 }
 
 /** The client's options, with the callback of a call beside its own. */
-function watching(connection: ConnectOptions, { onConnection }: CallOptions = {}): ConnectOptions {
+function watching(connection: ConnectOptions, { onConnection }: CallOptions): ConnectOptions {
   const { onConnection: shared } = connection;
   if (!onConnection) return connection;
   if (!shared) return { ...connection, onConnection };

@@ -71,12 +71,57 @@ export const RECONNECT_FOR = 120_000;
 /** Milliseconds for the answer to a join, a handshake or a cancel. */
 export const ANSWER_WITHIN = 30_000;
 
-/** @throws `TypeError` for a limit or time that is not one */
+/** The form of each option, whose words contain its `typeof`. */
+type Forms = Readonly<Record<string, string>>;
+
+const SHARED: Forms = {
+  headers: "an object of names and texts",
+  onConnection: "a function",
+  signal: "an AbortSignal object",
+};
+const OF_CALLS: Forms = { ...SHARED, reopen: "a boolean or a function", open: "an object" };
+const OF_CLIENTS: Forms = {
+  ...SHARED,
+  baseUrl: "a string",
+  token: "a string or a function",
+  fetch: "a function",
+  webSocket: "a function",
+  profile: "a string",
+  onUnknown: "a function",
+  onViolation: "a function",
+  random: "a function",
+  resume: "a boolean",
+};
+
+/** @throws `TypeError` that names the option of a client that has another form */
 export function assertOptions(options: ConnectOptions): void {
+  assertForms(options, OF_CLIENTS);
   assertLimits(options, "maxMessageSize", "maxQueued", "reconnectFor", "idleTimeout", "answerTimeout");
   const { retryWaits: waits = [] } = options as { readonly retryWaits?: unknown };
   if (!Array.isArray(waits) || !waits.every((wait) => Number.isFinite(wait) && wait >= 0))
     throw misuse(`retryWaits is a list of seconds, not ${JSON.stringify(waits)}`);
+}
+
+/** The same for the options of a call, stream or channel. */
+export const assertCallOptions = (options: object): void => assertForms(options, OF_CALLS);
+
+function assertForms(options: object, forms: Forms): void {
+  if (!isObject(options)) throw misuse("options must be an object");
+  for (const [name, form] of Object.entries(forms))
+    if (!fits(name, form, (options as Readonly<Record<string, unknown>>)[name]))
+      throw misuse(`${name} must be ${form}`);
+}
+
+function fits(name: string, form: string, value: unknown): boolean {
+  if (typeof value !== "object") return value === undefined || form.includes(typeof value);
+  if (!isObject(value) || !form.includes("object")) return false;
+  if (name === "signal") return "addEventListener" in value!;
+  return name !== "headers" || Object.values(value!).every((text) => typeof text === "string");
+}
+
+/** Whether a value has named fields. A list, a `Map` or a `Headers` has none, so that its entries would be ignored. */
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !(Symbol.iterator in value);
 }
 
 /** The default of `onViolation`. */
