@@ -5,6 +5,7 @@ import { type Apps, choose, knows, placed } from "../apps.js";
 import type { Answer } from "../http/answer.js";
 import { gone } from "../reason.js";
 import type { Sink } from "../stream/writer.js";
+import { isClosing, linger } from "./linger.js";
 import {
   closeWith,
   type Incoming,
@@ -45,6 +46,7 @@ export function boundHandler(
 ): Handler {
   const apps = placed(app);
   return (incoming, either, next) => {
+    if (!isHttp2(either) && isClosing(incoming.socket)) return;
     // The compatibility API has the same methods; the types of the two share no signature.
     const outgoing = either as ServerResponse;
     // Another listener may answer, or may have read the body: it is attached once an app matches.
@@ -55,7 +57,7 @@ export function boundHandler(
       unasked = false;
     };
     const arrived = toRequest(incoming, !shared, begin);
-    if (!(arrived instanceof NodeRequest)) return reject(outgoing, arrived);
+    if (!(arrived instanceof NodeRequest)) return reject(incoming, outgoing, arrived);
     const found = choose(apps, arrived, knows);
     if (!found && next) return next();
     // The first app refuses a path that none has.
@@ -64,7 +66,7 @@ export function boundHandler(
       if (shared) request.attach(incoming);
     } catch (error) {
       if (next) return next(error);
-      return reject(outgoing, { status: 500, text: (error as Error).message });
+      return reject(incoming, outgoing, { status: 500, text: (error as Error).message });
     }
     // HTTP/1.0 tells the end of an answer by the end of its connection.
     if (incoming.httpVersion === "1.0") outgoing.shouldKeepAlive = false;
@@ -83,14 +85,35 @@ export function boundHandler(
     app
       .answer(request, call, bound)
       .then((answer) => {
+        if (outgoing.destroyed) return;
+        const { stall, maxMessageSize } = app.limits;
         if (typeof answer.body !== "string" && !isHttp2(outgoing)) streamsOn(incoming.socket, call);
-        return write(answer, outgoing, call, app.limits.stall, unasked || leaves());
+        // The rest of a body that did not arrive in time would be taken for a request; one not asked for may arrive or not.
+        const isLast = answer.status === 408 || unasked || leaves();
+        const closes = isHttp2(outgoing) ? isLast : leaveBody(incoming, outgoing, request, isLast, maxMessageSize);
+        return write(answer, outgoing, call, stall, closes);
       })
       .catch(() => cutOff(outgoing));
   };
 }
 
-function reject(outgoing: ServerResponse, { status, text }: Rejected): void {
+/** Drops what is left of a body, up to `most` bytes. Returns whether the connection closes with the answer instead. */
+function leaveBody(
+  incoming: Incoming,
+  outgoing: ServerResponse,
+  request: NodeRequest,
+  isLast: boolean,
+  most: number,
+): boolean {
+  if (incoming.complete) return isLast;
+  const closes = isLast || !outgoing.shouldKeepAlive || request.unread > most;
+  if (closes && request.unread > 0) linger(incoming.socket);
+  else request.drop(incoming);
+  return closes;
+}
+
+function reject(incoming: Incoming, outgoing: ServerResponse, { status, text }: Rejected): void {
+  if (!isHttp2(outgoing) && !incoming.complete) linger(incoming.socket);
   outgoing.writeHead(status, { "Content-Type": "text/plain", ...closing(outgoing) }).end(text);
 }
 
@@ -122,10 +145,7 @@ async function write(
   stall: number,
   isLast: boolean,
 ) {
-  if (outgoing.destroyed) return;
-  // The rest of a body that did not arrive in time would be taken for a request; one not asked for may arrive or not.
-  const last = status === 408 || isLast;
-  const head: Record<string, string | number> = last ? { ...headers, ...closing(outgoing) } : { ...headers };
+  const head: Record<string, string | number> = isLast ? { ...headers, ...closing(outgoing) } : { ...headers };
   if (typeof body === "string") {
     // These have no body (RFC 9110, section 8.6). The answer to a HEAD has the length of what GET would answer.
     if (status !== 204 && status !== 304 && outgoing.req.method !== "HEAD")

@@ -94,7 +94,7 @@ export class NodeRequest implements HttpRequest {
   #incoming: Incoming | undefined;
   #body: BodyInit | undefined;
   #request: Request | undefined;
-  #taken = false;
+  #reader: NodeBody | undefined;
   /** Called before the body is read. */
   readonly #begin: () => void;
 
@@ -124,9 +124,20 @@ export class NodeRequest implements HttpRequest {
 
   body(): BodyReader | undefined {
     if (this.#request || !this.#incoming) return new WebRequest(this.request).body();
-    this.#taken = true;
     this.#begin();
-    return new NodeBody(this.#incoming, this.#length());
+    this.#reader = new NodeBody(this.#incoming, this.#length());
+    return this.#reader;
+  }
+
+  /** The bytes of the body that nobody has read; Infinity where its head does not say how many there are. */
+  get unread(): number {
+    return this.#reader?.left ?? this.#length();
+  }
+
+  /** Drops the rest of the body, so that the next request of the connection is read. */
+  drop(incoming: Incoming): void {
+    this.#reader?.cancel();
+    incoming.removeAllListeners("data").resume();
   }
 
   /** The bytes of the body, where its head says so: a transfer coding would count instead (RFC 9112, section 6.3). */
@@ -145,7 +156,7 @@ export class NodeRequest implements HttpRequest {
   #make(): Request {
     const { method, url } = this;
     const headers = this.headers.toHeaders();
-    if (this.#taken) {
+    if (this.#reader) {
       const request = new Request(url, { method, headers, body: "" });
       // It is read already.
       void request.body?.cancel();
@@ -173,7 +184,7 @@ export class NodeRequest implements HttpRequest {
 class NodeBody implements BodyReader {
   readonly #incoming: Incoming;
   /** The bytes that are still to come. */
-  #left: number;
+  left: number;
   #listens = false;
   #lost = false;
   #wake = (): void => {};
@@ -181,12 +192,12 @@ class NodeBody implements BodyReader {
 
   constructor(incoming: Incoming, length: number) {
     this.#incoming = incoming;
-    this.#left = length;
+    this.left = length;
   }
 
   /** A small body has come with its head, and needs neither listeners nor a wait: Node says later that it is complete. */
   read(): Uint8Array | undefined | Promise<Uint8Array | undefined> {
-    if (this.#left === 0) {
+    if (this.left === 0) {
       // Its end is still to be read, or Node keeps the request with its connection.
       this.cancel();
       return undefined;
@@ -198,7 +209,7 @@ class NodeBody implements BodyReader {
 
   #take(): Uint8Array | null {
     const piece: Uint8Array | null = this.#incoming.read();
-    this.#left -= piece?.length ?? 0;
+    this.left -= piece?.length ?? 0;
     return piece;
   }
 
@@ -230,7 +241,8 @@ class NodeBody implements BodyReader {
 
   /** The rest of a body that is not read is dropped, because its connection still carries the answer. */
   cancel(): void {
-    this.#incoming.off("readable", this.#look);
+    // Node stops a stream that flows when a listener is removed, even one that it does not have.
+    if (this.#incoming.listenerCount("readable") > 0) this.#incoming.off("readable", this.#look);
     this.#incoming.resume();
   }
 }

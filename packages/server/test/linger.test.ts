@@ -1,0 +1,206 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { bearer, Refusal, type ServeOptions, serve } from "@parlance/server";
+import { handler, listen } from "@parlance/server/node";
+import type { AnyContract } from "@parlance/wire";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { dial, ended, statusesOf } from "./safety/bytes.js";
+
+// The rest of a refused body: raw sockets send what a client may send, and the next request must not wait for it.
+
+const upload = {
+  method: "PUT",
+  path: "/upload",
+  transfer: true,
+  binary: "application/octet-stream",
+  answer: { status: 200, text: "text/plain" },
+};
+const { health, send } = (foldGateway as unknown as AnyContract).operations;
+const contract = { ...(foldGateway as unknown as AnyContract), operations: { health, send, upload } } as never;
+
+const handlers = {
+  health: () => "OK",
+  async *send() {
+    yield { type: "done", full_response: "x" };
+  },
+  async upload(_: object, body: ReadableStream<Uint8Array>) {
+    await body.getReader().read();
+    throw new Refusal("no space", { status: 507 });
+  },
+} as never;
+
+const MAX = 1024 * 1024;
+const authenticate = bearer({ a: "ann" });
+
+function app(options: ServeOptions = {}) {
+  const all: ServeOptions = { partial: true, onError: false, authenticate, maxUploadSize: 2 * MAX, ...options };
+  return serve(contract, handlers, all);
+}
+
+const SERVERS = {
+  async listen(options?: ServeOptions) {
+    const server = await listen(app(options), { port: 0, closeAfter: 0 });
+    onTestFinished(() => server.close());
+    return server.port;
+  },
+  handler: (options?: ServeOptions) => served(handler(app(options))),
+  framework(options?: ServeOptions) {
+    const handle = handler(app(options));
+    return served((incoming, outgoing) => handle(incoming, outgoing, () => outgoing.writeHead(404).end()));
+  },
+};
+
+async function served(listener: Parameters<typeof createServer>[1]): Promise<number> {
+  const server = createServer(listener);
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+/** Sends part by part, each once so many answers are complete; resolves when the server has ended the connection. */
+async function converse(port: number, parts: readonly { readonly after: number; readonly bytes: Buffer | string }[]) {
+  const socket = await dial(port);
+  let failed: Error | undefined;
+  let received = "";
+  socket.on("error", (error) => {
+    failed = error;
+  });
+  socket.on("data", (piece) => {
+    received += piece.toString("latin1");
+  });
+  const over = ended(socket);
+  for (const { after, bytes } of parts) {
+    while (answersIn(received) < after && !socket.readableEnded && !failed)
+      await Promise.race([once(socket, "data"), over]).catch(() => {});
+    await written(socket, bytes);
+  }
+  await over;
+  socket.destroy();
+  return { received, failed };
+}
+
+/** Resolves when a client that reads as it writes has sent all, or is cut. */
+function written(socket: Socket, bytes: Buffer | string): Promise<void> {
+  return new Promise((resolve) => {
+    if (socket.destroyed) return resolve();
+    socket.write(bytes, () => resolve());
+    socket.once("close", () => resolve());
+  });
+}
+
+/** The complete answers with a length. */
+function answersIn(received: string): number {
+  let count = 0;
+  for (let rest = received; ; count++) {
+    const [head = "", length] = /^HTTP\/1\.1 [\s\S]*?\r\nContent-Length: (\d+)[\s\S]*?\r\n\r\n/i.exec(rest) ?? [];
+    if (length === undefined || rest.length < head.length + Number(length)) return count;
+    rest = rest.slice(head.length + Number(length));
+  }
+}
+
+interface Refused {
+  readonly status: number;
+  readonly line: string;
+  readonly token?: string;
+  readonly type?: string;
+  readonly more?: string;
+  readonly options?: ServeOptions;
+  /** It is refused only once some of its body is read. */
+  readonly reads?: true;
+}
+
+const POST = "POST /api/send";
+const PUT = { line: "PUT /upload", type: "application/octet-stream" };
+const slow: ServeOptions["authenticate"] = async (request) => {
+  await new Promise(setImmediate);
+  return authenticate(request as never);
+};
+async function refuseUpload({ operation }: { readonly operation: string }): Promise<void> {
+  await new Promise(setImmediate);
+  if (operation === "upload") throw new Refusal("slow down", { status: 429 });
+}
+const REFUSED: readonly Refused[] = [
+  { status: 401, line: POST, token: "b" },
+  { status: 401, line: POST, token: "b", options: { authenticate: slow } },
+  { status: 401, ...PUT, token: "b", options: { authenticate: slow } },
+  { status: 403, line: POST, more: "Origin: http://elsewhere.example\r\n" },
+  { status: 404, line: "POST /nothing" },
+  { status: 405, line: "PATCH /api/send" },
+  { status: 415, line: POST, type: "text/plain" },
+  { status: 415, ...PUT, type: "text/plain" },
+  { status: 415, line: "GET /health", type: "text/plain" },
+  {
+    status: 429,
+    ...PUT,
+    options: { hooks: { request: refuseUpload } },
+  },
+  { status: 507, ...PUT, reads: true },
+];
+
+const framed = {
+  length: (size: number) => ({ head: `Content-Length: ${size}\r\n`, body: Buffer.alloc(size, "x") }),
+  expected: (size: number) => ({
+    head: `Content-Length: ${size}\r\nExpect: 100-continue\r\n`,
+    body: Buffer.alloc(size, "x"),
+  }),
+  chunked: (size: number) => ({
+    head: "Transfer-Encoding: chunked\r\n",
+    body: Buffer.concat([
+      Buffer.from(`${size.toString(16)}\r\n`),
+      Buffer.alloc(size, "x"),
+      Buffer.from("\r\n0\r\n\r\n"),
+    ]),
+  }),
+};
+
+const headOf = (
+  { line, token = "a", type = "application/json", more = "" }: Refused,
+  framing: string,
+  version = "1.1",
+) =>
+  `${line} HTTP/${version}\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: ${type}\r\n${more}${framing}\r\n`;
+const NEXT = "GET /health HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\nConnection: close\r\n\r\n";
+
+const names = <T extends object>(table: T) => Object.keys(table) as (keyof T & string)[];
+const ROWS = names(SERVERS).flatMap((server) =>
+  names(framed).flatMap((framing) =>
+    (server === "listen" ? REFUSED : REFUSED.filter(({ options, reads }) => options || reads)).flatMap((refused) =>
+      [20, 900_000, 1_900_000].flatMap((size) =>
+        (refused.reads ? (["with its head"] as const) : (["with its head", "after the answer"] as const)).map(
+          (when) => ({ server, framing, refused, size, when, status: refused.status, line: refused.line }),
+        ),
+      ),
+    ),
+  ),
+);
+
+describe("The connection of a refused request", () => {
+  test.each(ROWS)(
+    "answers the next request, or is closed: $status to $line at $server, body $framing, $size bytes, sent $when",
+    async ({ server, framing, refused, size, when }) => {
+      const port = await SERVERS[server](refused.options);
+      const { head, body } = framed[framing](size);
+      const bytes = Buffer.from(headOf(refused, head));
+      const { received, failed } = await converse(
+        port,
+        when === "with its head"
+          ? [
+              { after: 0, bytes: Buffer.concat([bytes, body]) },
+              { after: 1, bytes: NEXT },
+            ]
+          : [
+              { after: 0, bytes },
+              { after: 1, bytes: body },
+              { after: 1, bytes: NEXT },
+            ],
+      );
+      const answers = received.replace("HTTP/1.1 100 Continue\r\n\r\n", "");
+      const closes = /^HTTP\/1\.1 [\s\S]*?\r\nConnection: close\r?$/im.test(answers.split("\r\n\r\n")[0]!);
+      const statuses = statusesOf(answers);
+      expect([failed, ...statuses]).toEqual([undefined, refused.status, ...(closes ? [] : [200])]);
+      if (framing === "length" && !refused.reads) expect(closes).toBe(size > MAX);
+    },
+  );
+});
