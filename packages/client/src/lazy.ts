@@ -1,4 +1,4 @@
-import type { AnyMessage, Input, MessageStream, ReopenOptions } from "@parlance/wire";
+import type { AnyMessage, Input, MessageStream, Refusal, ReopenOptions } from "@parlance/wire";
 import { reading } from "@parlance/wire/reading";
 import type { ConnectOptions } from "./options.js";
 
@@ -15,6 +15,8 @@ export interface StreamSource<M> {
   /** Ends the stream, and drops its unread messages. */
   close(): void;
   text(messages: AsyncIterable<M>): Promise<string>;
+  /** Returns the refusal in the last message that reports a failure. */
+  failure(): Promise<Refusal | undefined>;
 }
 
 /** Presents a stream whose code is still being loaded. `what` names it in errors. */
@@ -38,6 +40,7 @@ export function lazy<M>(what: string, load: Promise<StreamSource<M>>): MessageSt
   return {
     opened,
     cancel,
+    failure: async () => (await load).failure(),
     text: async () => (await load).text(messages),
     batches: () => batches,
     ...messages,

@@ -138,11 +138,7 @@ test.each([
 ])("the Retry-After %j is %s seconds", (header, seconds) => expect(parseRetryAfter(header)).toBe(seconds));
 
 describe("The text of a stream", () => {
-  const contract = {
-    name: "p",
-    fault: { text: ["/error"], code: ["/code"] },
-    messages: { failed: { fault: { text: ["/error"] } }, text: {}, done: {} },
-  } as unknown as AnyContract;
+  const contract = { name: "p", messages: { text: {}, done: {} } } as unknown as AnyContract;
   const text = { append: { text: "more" }, final: { done: "all" } };
   async function* said(...messages: object[]) {
     yield* messages as AnyMessage[];
@@ -160,15 +156,6 @@ describe("The text of a stream", () => {
   ])("of %j is %j", async (messages, whole) => {
     for (const ends of [{}, { end: ["done"] }, { mayEnd: ["done"] }])
       expect(await of({ text, ...ends }, ...messages)).toBe(whole);
-  });
-
-  test("is a failure where it ends in one, and not where it goes on to its end", async () => {
-    const failed = { type: "failed", error: "no" };
-    for (const ends of [{ end: ["failed"] }, { mayEnd: ["failed"] }]) {
-      await expect(of({ text, ...ends }, more("a"), failed)).rejects.toMatchObject({ name: "Refusal", message: "no" });
-      expect(await of({ text, ...ends }, failed, { type: "done", all: "whole" })).toBe("whole");
-    }
-    expect(await of({ text, end: ["done"] }, more("a"), failed)).toBe("a");
   });
 
   test("is none of a stream without one", async () => {

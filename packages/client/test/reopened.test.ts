@@ -41,7 +41,8 @@ function source(first: First) {
         ? new Promise<void>(() => {})
         : Promise.reject(first);
   opened.catch(() => {});
-  const it: StreamSource<AnyMessage> = { opened, cancelled: false, messages, close, text: () => Promise.resolve("") };
+  const [text, failure] = [async () => "", async () => undefined];
+  const it: StreamSource<AnyMessage> = { opened, cancelled: false, messages, close, text, failure };
   return {
     it,
     close,

@@ -70,9 +70,10 @@ export function useStream<I, M>(call: (input: I, options: CallOptions) => Messag
         if (isGone.current) await undefined;
         if (isGone.current) controller.abort();
         signal.throwIfAborted();
-        for await (const batch of latest.current(input, { signal, onConnection }).batches())
-          update(({ messages }) => ({ messages: [...messages, ...batch] }));
-        update(() => ({ status: signal.aborted ? "stopped" : "done" }));
+        const stream = latest.current(input, { signal, onConnection });
+        for await (const batch of stream.batches()) update(({ messages }) => ({ messages: [...messages, ...batch] }));
+        const error = await stream.failure();
+        update(() => (signal.aborted ? { status: "stopped" } : { status: error ? "failed" : "done", error }));
       } catch (error) {
         update(() => (signal.aborted ? { status: "stopped" } : { status: "failed", error }));
       }

@@ -78,6 +78,19 @@ const lives: readonly Life[] = [
     channels: 0,
   },
   {
+    event: "failure by message",
+    steps: [
+      mount,
+      ask,
+      [
+        "fail",
+        "failed tool_approval error Refusal: no model | failed initial_state error Disconnected: based.session was closed by the server: 1011 the handler failed |",
+      ],
+    ],
+    streams: 0,
+    channels: 0,
+  },
+  {
     event: "failure by cut",
     steps: [
       mount,

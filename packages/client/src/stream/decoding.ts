@@ -19,6 +19,8 @@ export interface Sink {
 export interface Last {
   /** The type of the last message. */
   type?: string;
+  /** The message in which the stream failed. A final text after it means that the work continued. */
+  failure?: AnyMessage | undefined;
   /** The last event, where the contract does not define it. */
   unknown?: Unknown | undefined;
 }
@@ -28,11 +30,13 @@ export function decoding(
   contract: AnyContract,
   { onUnknown, onViolation = rethrow, maxMessageSize = MAX_MESSAGE_SIZE }: ConnectOptions,
   subject: string,
-  { messages, end, sentinel }: Stream,
+  { messages, end = [], mayEnd = [], sentinel, text }: Stream,
   last: Last,
   { isNext, push, ended, fail }: Sink,
 ): (onRetry: (milliseconds: number) => void) => SseDecoder {
   const ends = new Set(end);
+  const final = text?.final ?? {};
+  const failures = new Set([...end, ...mayEnd].filter((type) => contract.messages[type]?.fault));
   const { checks, reads } = contract;
   const decode = messageDecoder(contract, { side: "server", names: messages, checks, reads });
   return (onRetry) =>
@@ -55,6 +59,8 @@ export function decoding(
           }
           const { message } = read;
           last.type = message.type;
+          if (failures.has(message.type)) last.failure = message;
+          else if (final[message.type] !== undefined) last.failure = undefined;
           last.unknown = undefined;
           push(message);
           if (ends.has(message.type)) ended();

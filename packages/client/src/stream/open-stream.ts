@@ -1,4 +1,5 @@
 import type { AnyContract, AnyMessage } from "@parlance/wire";
+import type { Refusal } from "@parlance/wire/errors";
 import { RESUME } from "@parlance/wire/resume-key";
 import { unloaded, unloadedLate } from "../failures.js";
 import type { Begin, Opening, StreamSource } from "../lazy.js";
@@ -75,8 +76,11 @@ function openOnce(
     sessionEnded,
     over,
   });
-  const { messages, opened } = reader;
+  const { messages, opened, last } = reader;
   let cancelled: unknown;
+  async function failure(): Promise<Refusal | undefined> {
+    return last.failure && (await import("../causes.js").catch(unloadedLate)).unfaultMessage(contract, last.failure);
+  }
   return {
     opened,
     messages,
@@ -93,7 +97,10 @@ function openOnce(
       const text = await textOf(contract, name, stream, read);
       // What came before the cancel is not the text.
       if (cancelled) throw cancelled;
+      const refusal = await failure();
+      if (refusal) throw refusal;
       return text;
     },
+    failure,
   };
 }

@@ -89,6 +89,10 @@ class ReopenedStream implements StreamSource<AnyMessage> {
     return Promise.reject(misuse(repeated));
   }
 
+  failure(): Promise<Refusal | undefined> {
+    return this.#current.failure();
+  }
+
   get cancelled(): boolean {
     return this.#cancelled;
   }

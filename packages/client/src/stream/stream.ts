@@ -77,13 +77,13 @@ export class StreamReader {
   /** Present once the server has offered to resume this stream, or when its answer was lost. */
   #resumed: Resuming | undefined;
   #retry = 0;
-  readonly #last: Last = {};
+  readonly last: Last = {};
 
   constructor(contract: AnyContract, connection: ConnectOptions, name: string, source: StreamSource) {
     this.#source = source;
     this.#connection = connection;
     const { life, stream } = source;
-    this.#decoder = decoding(contract, connection, name, stream, this.#last, {
+    this.#decoder = decoding(contract, connection, name, stream, this.last, {
       // The path of every message: no extra calls when resume is off.
       isNext: (id) => this.#state === "open" && (id === undefined || !this.#resumed || this.#resumed.isNext(id)),
       push: this.messages.push,
@@ -234,7 +234,7 @@ export class StreamReader {
 
   /** Whether the body may end after the last message. */
   get #mayBeOver(): boolean {
-    const { type } = this.#last;
+    const { type } = this.last;
     return type !== undefined && this.#source.stream.mayEnd?.includes(type) === true;
   }
 
@@ -242,7 +242,7 @@ export class StreamReader {
     const { end = [], sentinel } = this.#source.stream;
     const ends = sentinel ? [...end, sentinel] : end;
     const stopped = ends[0] ? `stopped without ${ends.join(" or ")}` : "stopped";
-    const { unknown } = this.#last;
+    const { unknown } = this.last;
     if (!unknown) return this.#lost(stopped, "ended_early");
     // Newer servers send other end messages, such as `canceled`. Quoting them explains the error.
     const { event = "", body } = unknown;

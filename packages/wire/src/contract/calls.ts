@@ -1,5 +1,7 @@
 /** The parts of generated interfaces: a caller's objects (client) and a handler's (server). */
 
+import type { Refusal } from "../errors.js";
+
 /** What happens to the connection of a stream or channel. Times are milliseconds. */
 export type ConnectionChange =
   | {
@@ -84,6 +86,11 @@ export interface MessageStream<M> extends AsyncIterable<M> {
    * where the protocol has one. Rejects with `Refusal` when the stream ends in the protocol's error.
    */
   text(): Promise<string>;
+  /**
+   * Returns the `Refusal` of a stream that ended in the protocol's error: a loop reads that as a message, and `text` rejects with it. Undefined for
+   * another end. Call it when the messages are read.
+   */
+  failure(): Promise<Refusal | undefined>;
   /**
    * The messages in non-empty arrays: all those of one read of the network. Errors and ends are those of `for await` over the stream,
    * and leaving the loop ends the stream. A program that folds many messages waits once for each array, not for each message.
