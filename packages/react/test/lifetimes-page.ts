@@ -93,7 +93,6 @@ const directed = {
   say: () => probe.say(),
   close: () => probe.close(),
   decide: () => probe.decide(),
-  text: (content: string) => agent.send({ content, sender: "page" }).text().catch(String),
   look: () => document.getElementById("look")?.textContent ?? "nothing",
   version: React.version,
 };
