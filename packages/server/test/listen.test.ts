@@ -1,3 +1,8 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { get } from "node:https";
+import { connect } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { agentsmithy } from "@parlance/protocols/agentsmithy";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
@@ -63,4 +68,39 @@ test.each([
   expect(close()).toBe(closed);
   await closed;
   expect(server.listening).toBe(false);
+});
+
+test.each([[], [22, 3, 1]])("closes a connection that has not finished its TLS handshake: %j", async (...bytes) => {
+  const { port, server, close } = await listen(at(0), { port: 0, tls: {}, closeAfter: 1000 });
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  socket.resume().write(Buffer.from(bytes));
+  const over = once(socket, "close");
+  await once(server, "connection");
+  await close();
+  await over;
+});
+
+const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+
+test.skipIf(!hasOpenssl)("lets a call over TLS finish while it closes", async () => {
+  const args = ["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+  const made = execFileSync("openssl", [...args, "-subj", "/CN=localhost", "-keyout", "-", "-out", "-"], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const pem = String(made);
+  let closed: Promise<void> | undefined;
+  const health = async () => {
+    closed = server.close();
+    await once(idle, "close");
+    return "OK";
+  };
+  const app = serve(foldGateway, { health }, { partial: true });
+  const server = await listen(app, { port: 0, tls: { key: pem, cert: pem }, closeAfter: 5000 });
+  const idle = connectTls({ port: server.port, rejectUnauthorized: false });
+  await once(idle.resume(), "secureConnect");
+  const asked = get({ port: server.port, path: "/health", rejectUnauthorized: false });
+  const [answer] = await once(asked, "response");
+  expect(answer.resume().statusCode).toBe(200);
+  await closed;
 });

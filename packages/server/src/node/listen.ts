@@ -1,6 +1,6 @@
 import { createServer, type Server, type ServerOptions } from "node:http";
 import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContextOptions } from "node:tls";
 import { Scope, until } from "@parlance/wire/scope";
@@ -61,12 +61,7 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Li
   server.maxHeadersCount = 0;
   server.maxConnections = options.maxConnections ?? LISTEN_LIMITS.maxConnections;
   const sockets = new Set<Duplex>();
-  server.on(tls ? "secureConnection" : "connection", (socket: Duplex) => {
-    // A request for another protocol makes its connection new once more.
-    if (sockets.has(socket)) return;
-    sockets.add(socket);
-    socket.on("close", () => sockets.delete(socket));
-  });
+  track(server, sockets, tls !== undefined);
   const bound = hostInUrl(host);
   let leaving = false;
   const isLeaving = () => leaving;
@@ -96,6 +91,34 @@ export async function listen(app: Apps, options: ListenOptions = {}): Promise<Li
       return closed;
     },
   };
+}
+
+/**
+ * Keeps the connections of a server: one of TLS by its own socket once its handshake is done, and by the socket under it before, because
+ * Node waits for those that have not finished it.
+ */
+function track(server: Server, sockets: Set<Duplex>, isTls: boolean): void {
+  const handshakes = new Map<string, Duplex>();
+  const peerOf = ({ localAddress, remoteAddress, remotePort }: Socket) =>
+    `${localAddress} ${remoteAddress} ${remotePort}`;
+  const add = (socket: Duplex) => {
+    // A request for another protocol makes its connection new once more.
+    if (sockets.has(socket)) return;
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  };
+  server.on("connection", (socket: Socket) => {
+    add(socket);
+    if (!isTls) return;
+    const peer = peerOf(socket);
+    handshakes.set(peer, socket);
+    socket.on("close", () => handshakes.get(peer) === socket && handshakes.delete(peer));
+  });
+  server.on("secureConnection", (socket: Socket) => {
+    const under = handshakes.get(peerOf(socket));
+    if (under) sockets.delete(under);
+    add(socket);
+  });
 }
 
 async function close(
