@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { constants, type Http2ServerResponse } from "node:http2";
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import type { Scope } from "@parlance/wire/scope";
 import { type Apps, choose, knows, placed } from "../apps.js";
 import type { Answer } from "../http/answer.js";
 import { gone } from "../reason.js";
 import type { Sink } from "../stream/writer.js";
+import { enterSession, leaveStream } from "./http2.js";
 import { isClosing, linger } from "./linger.js";
 import {
   closeWith,
@@ -71,6 +72,7 @@ export function boundHandler(
     // HTTP/1.0 tells the end of an answer by the end of its connection.
     if (incoming.httpVersion === "1.0") outgoing.shouldKeepAlive = false;
     if (!isHttp2(outgoing) && isFlooded(incoming.socket)) return void incoming.socket.destroy();
+    if (isHttp2(either) && either.stream && !enterSession(either.stream, app)) return;
     const call = app.open();
     const leaves = () => isLeaving?.() || app.isDraining();
     const { socket } = incoming;
@@ -80,8 +82,6 @@ export function boundHandler(
       // Kept, it would bring the next call here, though another server is ready.
       if (!isHttp2(either) && app.isDraining() && !isBusy(socket)) socket.destroySoon();
     });
-    // Streams of HTTP/2 that are open may finish: this sends GOAWAY.
-    if (isHttp2(either)) app.onDrain(call, () => either.stream?.session?.close());
     app
       .answer(request, call, bound)
       .then((answer) => {
@@ -90,7 +90,8 @@ export function boundHandler(
         if (typeof answer.body !== "string" && !isHttp2(outgoing)) streamsOn(incoming.socket, call);
         // The rest of a body that did not arrive in time would be taken for a request; one not asked for may arrive or not.
         const isLast = answer.status === 408 || unasked || leaves();
-        const closes = isHttp2(outgoing) ? isLast : leaveBody(incoming, outgoing, request, isLast, maxMessageSize);
+        if (isHttp2(either)) leaveStream(incoming as Http2ServerRequest, () => request.drop(incoming));
+        const closes = isHttp2(either) ? isLast : leaveBody(incoming, outgoing, request, isLast, maxMessageSize);
         return write(answer, outgoing, call, stall, closes);
       })
       .catch(() => cutOff(outgoing));
@@ -113,7 +114,8 @@ function leaveBody(
 }
 
 function reject(incoming: Incoming, outgoing: ServerResponse, { status, text }: Rejected): void {
-  if (!isHttp2(outgoing) && !incoming.complete) linger(incoming.socket);
+  if (isHttp2(outgoing)) leaveStream(incoming as Http2ServerRequest, () => incoming.resume());
+  else if (!incoming.complete) linger(incoming.socket);
   outgoing.writeHead(status, { "Content-Type": "text/plain", ...closing(outgoing) }).end(text);
 }
 

@@ -1,11 +1,12 @@
-import { type ClientHttp2Session, connect, constants, createServer } from "node:http2";
+import { once } from "node:events";
+import { type ClientHttp2Session, connect, constants, createServer, type ServerOptions } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { type App, type ServeOptions, serve } from "@parlance/server";
 import { handler } from "@parlance/server/node";
 import { memoryLog } from "@parlance/server/resume";
 import { newKey, RESUME } from "@parlance/wire";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 /** A gateway over HTTP/2, and a client's session with it. `aborted` counts the handlers that a client has left. */
 async function start() {
@@ -27,8 +28,8 @@ async function start() {
   return { app, session: await sessionWith(app), seen };
 }
 
-async function sessionWith(app: App): Promise<ClientHttp2Session> {
-  const server = createServer(handler(app));
+async function sessionWith(app: App, options: ServerOptions = {}): Promise<ClientHttp2Session> {
+  const server = createServer(options, handler(app));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   onTestFinished(() => {
@@ -179,4 +180,72 @@ test.each(Object.entries(cuts))("%s is reset over HTTP/2, not ended", async (_, 
     request.resume();
   } else request.once("data", () => closes && app.close());
   expect(await over).toBe(constants.NGHTTP2_INTERNAL_ERROR);
+});
+
+test.each([50, 100])(
+  "a refused call closes though its body never ends, and so does its session with the app: %i",
+  async (n) => {
+    const app = serve(foldGateway, {} as never, { partial: true, onError: false, authenticate: () => undefined });
+    const session = await sessionWith(app);
+    const answers = Array.from({ length: n }, async () => {
+      const stream = session.request({ ":path": "/api/send", ":method": "POST", "content-type": "application/json" });
+      stream.write("{");
+      let text = "";
+      let status = 0;
+      stream.on("response", (head) => {
+        status = Number(head[":status"]);
+      });
+      stream.on("data", (piece) => {
+        text += piece;
+      });
+      await once(stream, "close");
+      return [status, stream.rstCode, JSON.parse(text) !== undefined];
+    });
+    for (const answer of answers) expect(await answer).toEqual([401, constants.NGHTTP2_NO_ERROR, true]);
+    await vi.waitUntil(() => app.stats().calls === 0);
+    const over = once(session, "close");
+    await app.close();
+    await over;
+  },
+);
+
+test("a session whose client takes no settings has a hundred streams at a time, and the others are to be sent again", async () => {
+  const waiting = () => new Promise<string>(() => {});
+  const app = serve(foldGateway, { health: waiting }, { partial: true, onError: false });
+  const session = await sessionWith(app);
+  const refused = Array.from({ length: 130 }, async () => {
+    const stream = session.request({ ":path": "/health" });
+    stream.on("error", () => {});
+    await once(stream, "close").catch(() => {});
+    return stream.rstCode;
+  }).map((code) => code.then((code) => code === constants.NGHTTP2_REFUSED_STREAM && count++));
+  let count = 0;
+  await vi.waitUntil(() => count === 30);
+  expect(app.stats().calls).toBe(100);
+  session.destroy();
+  await Promise.all(refused);
+});
+
+test.each([
+  [undefined, 100],
+  [7, 7],
+])("a session has %s streams at a time by its server, and %i with the handler", async (maxConcurrentStreams, most) => {
+  let open = 0;
+  let highest = 0;
+  const health = (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+    highest = Math.max(highest, ++open);
+    return new Promise<string>((resolve) => {
+      signal.addEventListener("abort", () => resolve("late"));
+    });
+  };
+  const app = serve(foldGateway, { health }, { partial: true, onError: false });
+  const settings = maxConcurrentStreams === undefined ? {} : { maxConcurrentStreams };
+  const session = await sessionWith(app, { settings });
+  const first = session.request({ ":path": "/health" });
+  first.on("error", () => {});
+  await vi.waitUntil(() => session.remoteSettings.maxConcurrentStreams === most);
+  for (let i = 0; i < 150; i++) session.request({ ":path": "/health" }).on("error", () => {});
+  await vi.waitUntil(() => open === most);
+  await new Promise((resolve) => session.ping(resolve));
+  expect(highest).toBe(most);
 });
