@@ -203,4 +203,23 @@ describe("The connection of a refused request", () => {
       if (framing === "length" && !refused.reads) expect(closes).toBe(size > MAX);
     },
   );
+
+  const AHEAD = "GET /health HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\n\r\n";
+  const [refused] = REFUSED as [Refused];
+  test.each<[what: string, size: number, ahead: string, version: string, statuses: readonly number[]]>([
+    ["an HTTP/1.0 client gets the answer, and then the end", 20, "", "1.0", [401]],
+    ["an HTTP/1.0 client gets the answer, and then the end", 900_000, "", "1.0", [401]],
+    ["an HTTP/1.0 client gets the answer, and then the end", 1_900_000, "", "1.0", [401]],
+    ["pipelined requests before and after are answered", 900_000, AHEAD, "1.1", [200, 401, 200]],
+    ["pipelined requests before are answered, and none after", 1_900_000, AHEAD, "1.1", [200, 401]],
+  ])("%s: %i bytes", async (_, size, ahead, version, statuses) => {
+    for (const server of names(SERVERS)) {
+      const { head, body } = framed.length(size);
+      // Node's parser refuses what follows a request of HTTP/1.0.
+      const next = version === "1.0" ? "" : NEXT;
+      const bytes = Buffer.concat([Buffer.from(ahead + headOf(refused, head, version)), body, Buffer.from(next)]);
+      const { received, failed } = await converse(await SERVERS[server](), [{ after: 0, bytes }]);
+      expect([failed, ...statusesOf(received)]).toEqual([undefined, ...statuses]);
+    }
+  });
 });
