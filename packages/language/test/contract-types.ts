@@ -74,8 +74,7 @@ export function contractTypes(): string {
   const declarations = [...nameOf].filter(([, name]) => !BY_HAND.includes(name)).map(declaration);
   return `// Generated from schemas/contract.schema.json by packages/language/test/contract-types.test.ts. Do not edit: change the schema, and
 // run \`npx vitest run packages/language/test/contract-types.test.ts -u\`.
-import type { Json, Pointer } from "./json.js";
-import type { SchemaName } from "./schema.js";
+import type { Json, Pointer, SchemaName } from "./schema.js";
 
 ${declarations.join("\n")}`;
 }

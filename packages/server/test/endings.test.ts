@@ -15,7 +15,7 @@ const done = { type: "done" as const, full_response: "x" };
 type Talk = (app: ReturnType<typeof cuttable<App>>, resume: boolean) => Promise<unknown>;
 
 const stream: Talk = (app, resume) =>
-  connect(foldGateway, { ...app, resume, reconnectFor: 1 })
+  connect(foldGateway, { ...app, resume, reconnectFor: 0 })
     .send({ content: "x" })
     .text();
 const leaving: Talk = async (app, resume) => {
@@ -26,12 +26,12 @@ const lost: Talk = async (app, resume) => {
   await stream(app, resume).catch((error: Disconnected) => error);
 };
 const channel: Talk = async (app, resume) => {
-  const session = await connect(based, { ...app, resume, reconnectFor: 1 }).session();
+  const session = await connect(based, { ...app, resume, reconnectFor: 0 }).session();
   for await (const _ of session) break;
   await session.close();
 };
 const reading: Talk = async (app, resume) => {
-  const session = await connect(based, { ...app, resume, reconnectFor: 1 }).session();
+  const session = await connect(based, { ...app, resume, reconnectFor: 0 }).session();
   for await (const _ of session);
 };
 const losing: Talk = async (app, resume) => {

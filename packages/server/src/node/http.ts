@@ -159,7 +159,6 @@ async function write(
     outgoing.writeHead(status, head).flushHeaders();
     // Of a pipelined answer nothing is read before those of earlier requests are written.
     if (!outgoing.socket) await socketOf(outgoing, call);
-    if (call.closed) return;
     const sink = new ResponseSink(outgoing);
     await body.run(sink).catch(() => sink.cutAfterWrites());
   }
