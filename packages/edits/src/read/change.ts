@@ -119,7 +119,8 @@ function merge(group: readonly FilePatch[]): FilePatch {
   let shift = 0;
   for (const hunk of hunks.filter(({ oldStart }) => oldStart !== null).sort((a, b) => a.oldStart! - b.oldStart!)) {
     const count = countLines(hunk.lines);
-    starts.set(hunk, hunk.newStart! + shift);
+    // Blocks that delete the same lines would place the later one before the file.
+    starts.set(hunk, Math.max(hunk.newStart! + shift, count.new === 0 ? 0 : 1));
     shift += count.new - count.old;
   }
   const reasons = new Set(group.flatMap(({ reason }) => reason ?? []));

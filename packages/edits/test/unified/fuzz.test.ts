@@ -49,7 +49,7 @@ describe("Reading a unified diff", () => {
     };
     fc.assert(
       fc.property(fc.oneof({ weight: 9, arbitrary: patches }, fc.string({ unit: "binary" })), fc.boolean(), check),
-      { numRuns },
+      { numRuns, examples: [["@@ -1,2 +1,3 @@ f\n--- /dev/null\n--- a/x\n\\\n@@ -1 +1 @@\n-- a", false]] },
     );
   });
 });

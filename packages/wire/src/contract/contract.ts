@@ -8,7 +8,7 @@ export interface Contract {
   readonly format: 1;
   /** The protocol's name, in lower case with hyphens, such as my-agent. It is the folder's name, and names the generated files. */
   readonly name: string;
-  /** Where a server is expected, beginning with http:// or https://, such as http://localhost:8080. */
+  /** Where a server is expected, beginning with http:// or https://, such as `http://localhost:8080`. */
   readonly url: string;
   /** How a client authenticates. Without it, there is no authentication. */
   readonly auth?: Auth;
