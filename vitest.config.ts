@@ -1,7 +1,7 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import type { TestSequencer, TestSpecification } from "vitest/node";
 
 /** Files that take longest. They start first, so that no worker is left with one at the end. */
@@ -54,6 +54,15 @@ process.env.PARLANCE_NOTED = "1";
 
 const packages = fileURLToPath(new URL("./packages", import.meta.url));
 
+/** Test files that count the timers of a false clock, which also gets those of files that their worker ran before. */
+const timed = readdirSync(packages)
+  .filter((name) => existsSync(`${packages}/${name}/test`))
+  .flatMap((name) => readdirSync(`${packages}/${name}/test`, { recursive: true }).map((file) => `${name}/test/${file}`))
+  .filter((file) => file.endsWith(".test.ts"))
+  .filter((file) => readFileSync(`${packages}/${file}`, "utf8").includes("vi.getTimerCount("))
+  .map((file) => `packages/${file.replaceAll("\\", "/")}`);
+const setupFiles = ["packages/server/test/at-rest/setup.ts"];
+
 // Tests run on the sources; what is published is checked by the packaging project, which needs a build.
 export default defineConfig({
   resolve: {
@@ -81,9 +90,11 @@ export default defineConfig({
             "mutate/test/*.test.ts",
             ...(hasInterop ? ["interop/*.test.ts"] : []),
           ],
-          setupFiles: ["packages/server/test/at-rest/setup.ts"],
+          exclude: [...configDefaults.exclude, ...timed],
+          setupFiles,
         },
       },
+      { extends: true, test: { name: "tests-timed", include: timed, isolate: true, setupFiles } },
       { extends: true, test: { name: "packaging", include: ["packages/*/packaging/*.test.ts"] } },
       { extends: true, test: { name: "site", include: ["docs/.vitepress/*.test.ts"] } },
     ],

@@ -10,7 +10,7 @@ const recording = process.env.PARLANCE_REACH !== undefined;
 const vitest = await createVitest("test", {
   root,
   watch: false,
-  project: ["tests"],
+  project: ["tests*"],
   reporters: [{ onTestModuleEnd: () => reply("alive") }],
   bail: recording ? 0 : 1,
   sequence: { sequencer: InOrder as never },
