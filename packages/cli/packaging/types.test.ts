@@ -26,7 +26,6 @@ import type { Contract } from "@parlance/wire";
 import { applyPatch, parsePatch } from "@parlance/edits";
 import { toTextEdits } from "@parlance/edits/editor";
 import { compat } from "@parlance/language/compat";
-import { mapSchema } from "@parlance/language/schema";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { loco } from "@parlance/protocols/loco";
 import * as diffs from "@parlance/protocols/helpers/agentsmithy-diff";
@@ -49,7 +48,7 @@ const app = serve(foldGateway, {
 const text: Promise<string> = connect(foldGateway, { fetch: app.fetch }).send({ content: "hello" }).text();
 // @ts-expect-error content is missing
 connect(foldGateway).send({});
-export { applyPatch, compat, contract, diffs, link, loco, mapSchema, memoryLog, memoryPubSub, parsePatch, text, toTextEdits, wire };
+export { applyPatch, compat, contract, diffs, link, loco, memoryLog, memoryPubSub, parsePatch, text, toTextEdits, wire };
 `;
 const onNode = `
 import { webSocket } from "@parlance/client/node";

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { lint } from "@parlance/language/lint";
 import { assemble, type ContractFolder, load, read } from "@parlance/language/load";
-import { typeName } from "@parlance/language/schema";
 import { describe, expect, onTestFinished, test } from "vitest";
 import contractWords from "../../../schemas/contract.schema.json" with { type: "json" };
 import dialectWords from "../../../schemas/dialect.schema.json" with { type: "json" };
 import { mergePatch } from "../src/dialect.js";
+import { typeName } from "../src/schema.js";
 import { pets } from "./pets.js";
 
 /** Writes folders of files beside each other, and returns where they are. */

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { contractSchema } from "@parlance/language/lint";
 import { read } from "@parlance/language/load";
-import { subschemas } from "@parlance/language/schema";
 import type { SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import dialectSchema from "../../../schemas/dialect.schema.json" with { type: "json" };
+import { subschemas } from "../src/schema.js";
 
 const guide = readFileSync(new URL("../../../docs/contract.md", import.meta.url), "utf8");
 const vocabulary = contractSchema as SchemaObject;

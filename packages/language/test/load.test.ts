@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { assemble, ContractError, load, read } from "@parlance/language/load";
-import { inputSchema, memorySchema } from "@parlance/language/schema";
 import { describe, expect, test } from "vitest";
 import { referred } from "../src/folder.js";
+import { inputSchema, memorySchema } from "../src/schema.js";
 import { pets } from "./pets.js";
 
 const failure = (run: () => unknown): ContractError => {

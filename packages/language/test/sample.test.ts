@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { load } from "@parlance/language/load";
-import { inputSchema, memorySchema } from "@parlance/language/schema";
 import type { Json, SchemaObject } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
+import { inputSchema, memorySchema } from "../src/schema.js";
 import { sample } from "./sample.js";
 
 const schemas = fileURLToPath(new URL("../../../schemas/", import.meta.url));

@@ -1,8 +1,8 @@
-import { memorySchema } from "@parlance/language/schema";
 import { type AnyMessage, type Json, type Side, tag } from "@parlance/wire";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { namePlainly, readPlainly } from "../../language/src/reads.js";
+import { memorySchema } from "../../language/src/schema.js";
 import { sample } from "../../language/test/sample.js";
 import { namer } from "../../wire/src/tag.js";
 import { subjects } from "./contracts.js";

@@ -1,4 +1,3 @@
-import { inputSchema, memorySchema } from "@parlance/language/schema";
 import {
   type AnyMessage,
   bind,
@@ -16,6 +15,7 @@ import {
 } from "@parlance/wire";
 import { brief } from "@parlance/wire/errors";
 import { describe, expect, it } from "vitest";
+import { inputSchema, memorySchema } from "../../language/src/schema.js";
 import { sample } from "../../language/test/sample.js";
 import { chunkings, hear, utf8 } from "../../wire/test/chunkings.js";
 import { subjects } from "./contracts.js";

@@ -1,6 +1,6 @@
-import { memorySchema } from "@parlance/language/schema";
 import { type AnyMessage, codec, Violation } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
+import { memorySchema } from "../../language/src/schema.js";
 import { sample } from "../../language/test/sample.js";
 import { subjects } from "./contracts.js";
 

@@ -1,5 +1,4 @@
 import { fileURLToPath } from "node:url";
-import { inputSchema, memorySchema, tagProperties } from "@parlance/language/schema";
 import type { Check, Checks, Json, SchemaObject, Side } from "@parlance/wire";
 import { Ajv2020, type AnySchema, type ErrorObject } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
@@ -7,6 +6,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compile } from "../../../protocols/test/compile.js";
 import { wireForms } from "../../src/generate/validators.js";
+import { inputSchema, memorySchema, tagProperties } from "../../src/schema.js";
 import { sample } from "../sample.js";
 import { named } from "./contracts.js";
 

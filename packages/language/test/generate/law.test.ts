@@ -1,13 +1,13 @@
 import { generate } from "@parlance/language/generate";
 import { lint } from "@parlance/language/lint";
 import { assemble, type ContractFolder } from "@parlance/language/load";
-import { declaredFormats, uncheckedFormats } from "@parlance/language/schema";
 import type { Checks, Json, SchemaObject } from "@parlance/wire";
 import { Ajv2020, type AnySchema } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import suite from "json-schema-test-suite";
 import { expect, test } from "vitest";
 import { compile } from "../../../protocols/test/compile.js";
+import { declaredFormats, uncheckedFormats } from "../../src/schema.js";
 import { definitions, draw, others, pick, type Random, random, titles } from "./draw.js";
 
 const seed = Number(process.env.SEED ?? 2026);

@@ -1,8 +1,8 @@
 import { docs } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
-import { mapSchema } from "@parlance/language/schema";
 import type { ContractDocument, SchemaObject } from "@parlance/wire";
 import { expect, test } from "vitest";
+import { mapSchema } from "../../src/schema.js";
 import { type Edit, pets } from "../pets.js";
 import { named } from "./contracts.js";
 import { everything } from "./everything.js";
