@@ -69,6 +69,6 @@ export default [
   edits("a tool call", "21.9 kB", "{ parseStrReplace, applyPatch }"),
   edits("a model's answer", "43.3 kB", "{ parseEdits, applyPatch, explainConflict }"),
   edits("a stream", "27.3 kB", "{ readEdits }"),
-  edits("merge", "6.3 kB", "{ merge3, mergePatches }"),
+  edits("merge", "6.3 kB", "{ merge3 }"),
   edits("editor", "20.1 kB", undefined, "editor"),
 ];

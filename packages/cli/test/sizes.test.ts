@@ -17,7 +17,7 @@ const figures: readonly (readonly [path: string, words: RegExp, limit: string])[
   ["packages/edits/README.md", /for tool calls \| ([\d.]+) \|/, "edits, a tool call"],
   ["packages/edits/README.md", /for a model's answer \| ([\d.]+) \|/, "edits, a model's answer"],
   ["packages/edits/README.md", /for a stream \| ([\d.]+) \|/, "edits, a stream"],
-  ["packages/edits/README.md", /`mergePatches` \| ([\d.]+) \|/, "edits, merge"],
+  ["packages/edits/README.md", /`merge3` \| ([\d.]+) \|/, "edits, merge"],
   ["packages/edits/README.md", /everything of `\/editor` \| ([\d.]+) \|/, "edits, editor"],
   ["packages/edits/README.md", /everything of the root entry \| ([\d.]+) \|/, "edits, whole"],
 ];

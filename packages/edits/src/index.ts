@@ -1,6 +1,5 @@
 export { invertPatch } from "./algebra/invert.js";
 export { type Merge, type MergeConflict, merge3 } from "./algebra/merge.js";
-export { mergePatches, type PatchConflict, type PatchMerge } from "./algebra/merge-patches.js";
 export { selectHunks } from "./algebra/select.js";
 export { applyPatch } from "./apply.js";
 export { type CreateOptions, createPatch } from "./diff/create.js";

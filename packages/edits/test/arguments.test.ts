@@ -37,8 +37,6 @@ const CALLS: Record<string, (wrong: never) => unknown> = {
   "merge3 base": (wrong) => edits.merge3(wrong, "b", text),
   "merge3 ours": (wrong) => edits.merge3(text, wrong, "b"),
   "merge3 theirs": (wrong) => edits.merge3(text, "b", wrong),
-  "mergePatches ours": (wrong) => edits.mergePatches(wrong, patch),
-  "mergePatches theirs": (wrong) => edits.mergePatches(patch, wrong),
   "explainConflict patch": (wrong) => edits.explainConflict(CONFLICT, wrong, text),
   "explainConflict text": (wrong) => edits.explainConflict(CONFLICT, patch, wrong),
   "toTextEdits text": (wrong) => editor.toTextEdits(file!, wrong),
@@ -96,7 +94,7 @@ const OPTIONS: Record<string, [call: (options: never) => unknown, options: Optio
 
 /** Functions without options. */
 const BARE =
-  "invertPatch selectHunks merge3 mergePatches toTextEdits toVsCodeEdit explainConflict formatBeginPatch formatEditBlocks formatStrReplace formatWholeFiles formatPatch";
+  "invertPatch selectHunks merge3 toTextEdits toVsCodeEdit explainConflict formatBeginPatch formatEditBlocks formatStrReplace formatWholeFiles formatPatch";
 
 test("every function is among those with options or those without", () => {
   const names = Object.entries({ ...edits, ...editor }).flatMap(([name, value]) =>

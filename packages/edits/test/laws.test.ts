@@ -1,7 +1,5 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, test, vi } from "vitest";
 import { createPatch } from "../src/diff/create.js";
-import { mergePatches } from "../src/index.js";
-import type { Patch } from "../src/patch.js";
 import { expectLaws } from "./laws.js";
 import { random } from "./random.js";
 import { seeded } from "./seed.js";
@@ -55,12 +53,5 @@ describe("the laws of a patch", () => {
       const near = editText(source, before, 1);
       expectLaws(createPatch(before, near, { context: source.below(4) }), before, near);
     }
-  });
-
-  test("a line number from which nobody can count on is no place to merge at", () => {
-    const hunk = { id: "a", oldStart: Number.MAX_SAFE_INTEGER, newStart: 1, lines: [" a", "+b", " c", " d"] };
-    const far: Patch = { files: [{ kind: "modify", before: "x", after: "x", hunks: [hunk] }] };
-    const near = createPatch("a\n", "b\n", { path: "x" });
-    expect(mergePatches(near, far).ok).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-import { diffLines } from "../diff/diff.js";
+import { diffLines, type LineChange } from "../diff/diff.js";
 import { readSource, type Source } from "../diff/source.js";
 import { needText } from "../need.js";
 
@@ -65,20 +65,14 @@ export function merge3(base: string, ours: string, theirs: string): Merge {
   return { ok: false, pieces, conflicts };
 }
 
-/** A replacement of lines `oldStart` to `oldEnd` of a text, counted from 0, end excluded. */
-export interface Span {
-  readonly oldStart: number;
-  readonly oldEnd: number;
+/** Changes of two sides that overlap or touch, and the lines of the base from the first to the last of them. */
+interface Meeting extends Pick<LineChange, "oldStart" | "oldEnd"> {
+  readonly left: readonly LineChange[];
+  readonly right: readonly LineChange[];
 }
 
-interface Meeting<Change> extends Span {
-  readonly left: readonly Change[];
-  readonly right: readonly Change[];
-}
-
-/** All changes of two sides in order; those that overlap or touch are grouped. */
-export function meet<Change extends Span>(left: readonly Change[], right: readonly Change[]): Meeting<Change>[] {
-  const meetings: Meeting<Change>[] = [];
+function meet(left: readonly LineChange[], right: readonly LineChange[]): Meeting[] {
+  const meetings: Meeting[] = [];
   for (let i = 0, j = 0; i < left.length || j < right.length; ) {
     const [fromLeft, fromRight] = [i, j];
     const oldStart = Math.min(left[i]?.oldStart ?? Infinity, right[j]?.oldStart ?? Infinity);

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { applyPatch, createPatch, type Merge, merge3, mergePatches, type Patch } from "@parlance/edits";
+import { type Merge, merge3 } from "@parlance/edits";
 import { describe, expect, it } from "vitest";
 import { gitInEach, inFolder } from "../git.js";
 import { random } from "../random.js";
@@ -32,43 +32,6 @@ function swap(merge: Merge): Merge {
     pieces: merge.pieces.map(turn),
     conflicts: merge.conflicts.map((one) => turn(one) as typeof one),
   };
-}
-
-interface Edit {
-  start: number;
-  end: number;
-  text: string;
-}
-
-/** The changes of the patch's hunks, by line numbers alone. */
-function editsOf(patch: Patch): Edit[] {
-  return patch.files.flatMap(({ hunks }) =>
-    hunks.flatMap(({ oldStart, lines, newNoNewline }) => {
-      const edits: Edit[] = [];
-      let at = oldStart! - (lines.some((line) => line[0] !== "+") ? 1 : 0);
-      const last = newNoNewline ? lines.findLastIndex((line) => line[0] !== "-") : -1;
-      for (const [i, line] of lines.entries()) {
-        const edit =
-          edits.at(-1)?.end === at && lines[i - 1]?.[0] !== " " ? edits.at(-1)! : { start: at, end: at, text: "" };
-        if (line[0] !== "+") at++;
-        if (line[0] === " ") continue;
-        if (edit !== edits.at(-1)) edits.push(edit);
-        edit.end = at;
-        if (line[0] === "+") edit.text += line.slice(1) + (i === last ? "" : "\n");
-      }
-      return edits;
-    }),
-  );
-}
-
-function splice(base: string, edits: Edit[]): string {
-  const lines = base.split(/(?<=\n)/);
-  const seen = new Set<number>();
-  for (const { start, end, text } of edits.toSorted((a, b) => b.start - a.start)) {
-    if (!seen.has(start)) lines.splice(start, end - start, text);
-    seen.add(start);
-  }
-  return lines.join("");
 }
 
 describe("merge3", () => {
@@ -111,82 +74,6 @@ describe("merge3", () => {
           const lines = { base, ours, theirs }[side].split(/(?<=\n)/).slice(at[side] - 1);
           expect(lines.join("").startsWith(conflict[side]), `seed ${seed}`).toBe(true);
         }
-    }
-  });
-});
-
-describe("mergePatches", () => {
-  it("gives a patch that makes the changes of both, each at its place in the base", () => {
-    let merged = 0;
-    for (let seed = 1; seed <= 600; seed++) {
-      const { base, ours, theirs } = threeTexts(seed);
-      const context = seed % 5;
-      const [left, right] = [createPatch(base, ours, { context }), createPatch(base, theirs, { context })];
-      const merge = mergePatches(left, right);
-      if (!merge.ok || merge.patch.files.length === 0) continue;
-      const applied = applyPatch(merge.patch, base);
-      // Without context a hunk's place may be in doubt, and then applying refuses.
-      if (context === 0 && !applied.ok) continue;
-      expect(applied.ok && applied.text, `seed ${seed}`).toBe(splice(base, [...editsOf(left), ...editsOf(right)]));
-      merged++;
-    }
-    expect(merged).toBeGreaterThan(200);
-  });
-
-  it("says which hunks are in conflict, and why", () => {
-    const edit = (after: string) => createPatch("a\nb\nc\n", after, { path: "x" });
-    const [one, two] = [edit("a\nB\nc\n"), edit("a\n2\nc\n")];
-    const [mine, other] = [one.files[0]!.hunks[0]!.id, two.files[0]!.hunks[0]!.id];
-    const conflict = (reason: string) => ({
-      ok: false,
-      conflicts: [{ path: "x", reason, ours: [mine], theirs: [other] }],
-    });
-    expect(mergePatches(one, two)).toEqual(conflict("overlap"));
-    const moved = { files: [{ ...two.files[0]!, hunks: [{ ...two.files[0]!.hunks[0]!, oldStart: null }] }] };
-    expect(mergePatches(one, moved)).toEqual(conflict("no-place"));
-    const elsewhere = { files: [{ ...two.files[0]!, hunks: [{ ...two.files[0]!.hunks[0]!, oldStart: 2 }] }] };
-    expect(mergePatches(one, elsewhere)).toEqual(conflict("base"));
-    const gone = createPatch("a\nb\nc\n", "", { oldPath: "x", newPath: null });
-    expect(mergePatches(one, gone)).toMatchObject({ conflicts: [{ path: "x", reason: "file" }] });
-  });
-
-  it("takes a file that only one patch names as it is, and what both say once", () => {
-    const x = createPatch("a\n", "b\n", { path: "x" });
-    const y = createPatch("", "new\n", { oldPath: null, newPath: "y" });
-    expect(mergePatches(x, y)).toEqual({ ok: true, patch: { files: [...x.files, ...y.files] } });
-    expect(mergePatches(y, y)).toEqual({ ok: true, patch: y });
-  });
-
-  it("joins a rename with the other side's edits", () => {
-    const renamed = createPatch("a\nb\nc\nd\ne\nf\n", "A\nb\nc\nd\ne\nf\n", { oldPath: "x", newPath: "y" });
-    const edited = createPatch("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nd\ne\nF\n", { path: "x" });
-    const merge = mergePatches(edited, renamed);
-    expect(merge).toMatchObject({ ok: true, patch: { files: [{ kind: "rename", before: "x", after: "y" }] } });
-    const applied = merge.ok && applyPatch(merge.patch, "a\nb\nc\nd\ne\nf\n");
-    expect(applied).toMatchObject({ ok: true, text: "A\nb\nc\nd\ne\nF\n" });
-  });
-});
-
-describe("mergePatches keeps what is not in the lines", () => {
-  const file = { kind: "modify", before: "f", after: "f", hunks: [] } as const;
-  const mode = { oldMode: "100644", newMode: "100755" };
-  const [lines] = createPatch("a\n", "b\n", { path: "f" }).files;
-  it.each([
-    ["a mode of the one side", { ...file, ...mode }, lines!, mode],
-    ["the same mode of both", { ...file, ...mode }, { ...lines!, ...mode }, mode],
-    [
-      "an old mode that stays",
-      { ...lines!, oldMode: "100755" },
-      { ...lines!, oldMode: "100755" },
-      { oldMode: "100755" },
-    ],
-  ])("%s", (_, ours, theirs, modes) => {
-    for (const sides of [
-      [ours, theirs],
-      [theirs, ours],
-    ] as const) {
-      const merged = mergePatches({ files: [sides[0]] }, { files: [sides[1]] });
-      expect(merged).toMatchObject({ ok: true, patch: { files: [{ ...modes, hunks: [{ lines: ["-a", "+b"] }] }] } });
     }
   });
 });

@@ -1,6 +1,4 @@
 import { expect, test, vi } from "vitest";
-import { mergePatches } from "../../src/algebra/merge-patches.js";
-import { selectHunks } from "../../src/algebra/select.js";
 import { applyPatch } from "../../src/apply.js";
 import { createPatch } from "../../src/diff/create.js";
 import { explainConflict } from "../../src/explain.js";
@@ -106,11 +104,6 @@ const work: Record<string, (lines: number) => () => unknown> = {
       return result.ok || explainConflict(result.conflicts[0]!, patch, text);
     };
   },
-  "merging with every other hunk of it": (lines) => {
-    const { patch } = texts(lines, own);
-    const ids = patch.files[0]!.hunks.flatMap(({ id }, i) => (i % 2 ? [id] : []));
-    return () => mergePatches(patch, selectHunks(patch, ids));
-  },
 };
 
 /**
@@ -118,7 +111,6 @@ const work: Record<string, (lines: number) => () => unknown> = {
  * What takes tens of milliseconds on half of the lines is measured on so many without PARLANCE_LONG.
  */
 const sizes: Readonly<Record<string, number>> = {
-  "merging with every other hunk of it": 1000,
   ...(!process.env.PARLANCE_LONG && {
     "applying below anchors that stand everywhere": 2000,
     "refusing blank lines around one that is not there": 2000,
