@@ -57,8 +57,6 @@ const USE = `async function use(load, changes) {
       if (!writing.ok) throw new Error(name + ": " + writing.message);
       check(".", path, apply(root["parse" + name](writing.text ?? writing.calls), before), after);
     }
-    const based = root.formatForBased(patch, before);
-    check(".", path, based.ok ? typeof based.diff : typeof based.message, "string");
     const reader = readEdits();
     const events = [...reader.push(diff.slice(0, 40)), ...reader.push(diff.slice(40)), ...reader.end({ complete: true })];
     const edit = events.find(({ type }) => type === "edit");

@@ -7,7 +7,6 @@ export { explainConflict } from "./explain.js";
 export { applyStrictly } from "./match/strict.js";
 export type { FileKind, FilePatch, Hunk, Patch } from "./patch.js";
 export { type CallOptions, readCall } from "./read/arguments.js";
-export { formatForBased } from "./read/based.js";
 export { formatBeginPatch, parseBeginPatch } from "./read/begin-patch.js";
 export { formatEditBlocks, parseEditBlocks } from "./read/edit-block.js";
 export { type EditOptions, parseEdits, readEdits } from "./read/edits.js";

@@ -30,8 +30,6 @@ const CALLS: Record<string, (wrong: never) => unknown> = {
   "formatEditBlocks patch": (wrong) => edits.formatEditBlocks(wrong),
   "formatStrReplace patch": (wrong) => edits.formatStrReplace(wrong),
   "formatWholeFiles patch": (wrong) => edits.formatWholeFiles(wrong),
-  "formatForBased patch": (wrong) => edits.formatForBased(wrong, text),
-  "formatForBased text": (wrong) => edits.formatForBased(patch, wrong),
   "invertPatch patch": (wrong) => edits.invertPatch(wrong),
   "selectHunks patch": (wrong) => edits.selectHunks(wrong, []),
   "merge3 base": (wrong) => edits.merge3(wrong, "b", text),
@@ -84,7 +82,6 @@ const OPTIONS: Record<string, [call: (options: never) => unknown, options: Optio
     (options) => edits.formatSearchReplace(patch, options),
     { marks: ["dash", null], startLine: FLAG },
   ],
-  formatForBased: [(options) => edits.formatForBased(patch, text, options), APPLY],
   toWorkspaceEdit: [
     (options) => editor.toWorkspaceEdit(patch, () => ({ uri: "file:///x", version: 1, text }), options),
     { ...APPLY, confirm: ["none", true, null] },

@@ -1,4 +1,4 @@
-import { createPatch, type FilePatch, formatForBased, type Patch, parsePatch } from "@parlance/edits";
+import { parsePatch } from "@parlance/edits";
 import { expect, test } from "vitest";
 import { checkShape } from "../src/node/shape.js";
 import { REASONS, REPAIRS } from "../src/reading.js";
@@ -67,37 +67,6 @@ test.each<[file: unknown, problem: string | null]>([
   [hunkWith({ lines: [`*${"a".repeat(100)}`] }), `has a hunk (number 1) that has the line "*${"a".repeat(78)}`],
 ])("%j is a patch of one file, or has its problem named: %j", (value, problem) => {
   expect(checkShape(value)).toBe(problem);
-});
-
-const change = createPatch("a\nb\n", "a\nc\n", { path: "f" });
-const [one] = change.files as [FilePatch];
-
-test.each<[what: string, patch: Patch, text: string, refused: object]>([
-  ["two files", { files: [one, one] }, "a\nb\n", { reason: "kind" }],
-  ["a new file", createPatch("", "a\n", { oldPath: null, newPath: "f" }), "", { reason: "kind" }],
-  ["a mode", { files: [{ ...one, oldMode: "100644", newMode: "100755" }] }, "a\nb\n", { reason: "kind" }],
-  ["a text with other ends of lines", change, "a\nb\nc\u2028d\n", { reason: "text" }],
-  [
-    "a new line like a header",
-    createPatch("a\n", "a\n--- b\n", { path: "f" }),
-    "a\n",
-    { reason: "line", names: '"+--- b"' },
-  ],
-  [
-    "an old line like a header",
-    createPatch("a\n@@ b\n", "a\n", { path: "f" }),
-    "a\n@@ b\n",
-    { reason: "line", names: '"-@@ b"' },
-  ],
-  ["new lines with nothing beside them", createPatch("", "a\n", { path: "f" }), "", { reason: "line" }],
-  ["another text", change, "x\ny\n", { reason: "conflict", conflicts: [expect.anything()] }],
-])("a diff for Based that cannot be written has a sentence with what to do: %s", (_, patch, text, refused) => {
-  const { names = "", ...wanted } = refused as { names?: string };
-  const writing = formatForBased(patch, text);
-  expect(writing).toMatchObject({ ok: false, ...wanted });
-  const { message } = writing as { message: string };
-  expect(message).toMatch(/^[A-Z].{25,}(: send the whole file\.|with the file's current text\.)$/);
-  expect(message).toContain(names);
 });
 
 test("a path of a move loses the folders that `strip` names, and none by default beside git's own", () => {
