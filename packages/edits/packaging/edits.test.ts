@@ -33,7 +33,6 @@ const USE = `async function use(load, changes) {
   const { createPatch, parseEdits, parsePatch, formatPatch, applyPatch, applyStrictly, invertPatch, merge3, readEdits } = root;
   const { toTextEdits, fromTextEdits } = await load("/editor");
   const { planEdits, applyPlan, undo } = await load("/node");
-  const formats = ["BeginPatch", "EditBlocks", "SearchReplace", "WholeFiles", "StrReplace"];
   const done = {};
   const check = (entry, path, made, wanted) => {
     if (made !== wanted) throw new Error(entry + " of " + path + " gives " + JSON.stringify(made));
@@ -51,12 +50,6 @@ const USE = `async function use(load, changes) {
     check(".", path, apply(parseEdits("Here it is:\\n\\n\`\`\`\`diff\\n" + diff + "\`\`\`\`\\n"), before), after);
     check(".", path, applyPatch(invertPatch(patch), after).text, before);
     check(".", path, applyStrictly(parsePatch(diff, { strict: true }).patch, before).text, after);
-    for (const name of formats) {
-      const whole = createPatch("", after, { path, oldPath: null, newPath: path });
-      const writing = root["format" + name](name === "WholeFiles" ? whole : patch);
-      if (!writing.ok) throw new Error(name + ": " + writing.message);
-      check(".", path, apply(root["parse" + name](writing.text ?? writing.calls), before), after);
-    }
     const reader = readEdits();
     const events = [...reader.push(diff.slice(0, 40)), ...reader.push(diff.slice(40)), ...reader.end({ complete: true })];
     const edit = events.find(({ type }) => type === "edit");

@@ -25,11 +25,6 @@ const CALLS: Record<string, (wrong: never) => unknown> = {
   "parseWholeFiles text": (wrong) => edits.parseWholeFiles(wrong),
   "a reader's push text": (wrong) => edits.readEdits().push(wrong),
   "formatPatch patch": (wrong) => edits.formatPatch(wrong),
-  "formatSearchReplace patch": (wrong) => edits.formatSearchReplace(wrong),
-  "formatBeginPatch patch": (wrong) => edits.formatBeginPatch(wrong),
-  "formatEditBlocks patch": (wrong) => edits.formatEditBlocks(wrong),
-  "formatStrReplace patch": (wrong) => edits.formatStrReplace(wrong),
-  "formatWholeFiles patch": (wrong) => edits.formatWholeFiles(wrong),
   "invertPatch patch": (wrong) => edits.invertPatch(wrong),
   "selectHunks patch": (wrong) => edits.selectHunks(wrong, []),
   "merge3 base": (wrong) => edits.merge3(wrong, "b", text),
@@ -78,10 +73,6 @@ const OPTIONS: Record<string, [call: (options: never) => unknown, options: Optio
   parseWholeFiles: [(options) => edits.parseWholeFiles(text, options), READ],
   parseStrReplace: [(options) => edits.parseStrReplace([], options), { path: PATH, text: PATH }],
   readCall: [(options) => edits.readCall(options), { path: PATH, text: PATH, limit: NUMBER }],
-  formatSearchReplace: [
-    (options) => edits.formatSearchReplace(patch, options),
-    { marks: ["dash", null], startLine: FLAG },
-  ],
   toWorkspaceEdit: [
     (options) => editor.toWorkspaceEdit(patch, () => ({ uri: "file:///x", version: 1, text }), options),
     { ...APPLY, confirm: ["none", true, null] },
@@ -90,8 +81,7 @@ const OPTIONS: Record<string, [call: (options: never) => unknown, options: Optio
 };
 
 /** Functions without options. */
-const BARE =
-  "invertPatch selectHunks merge3 toTextEdits toVsCodeEdit explainConflict formatBeginPatch formatEditBlocks formatStrReplace formatWholeFiles formatPatch";
+const BARE = "invertPatch selectHunks merge3 toTextEdits toVsCodeEdit explainConflict formatPatch";
 
 test("every function is among those with options or those without", () => {
   const names = Object.entries({ ...edits, ...editor }).flatMap(([name, value]) =>

@@ -1,5 +1,5 @@
 import { identifyHunks } from "../hunk.js";
-import type { FilePatch, Hunk, Patch } from "../patch.js";
+import type { FilePatch, Hunk } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
 import { parseHunkHeader } from "../unified/hunk.js";
 import { create, modify, newText, refuseDots, remake, remove } from "./change.js";
@@ -7,7 +7,6 @@ import { closesFence, type Fence } from "./fence.js";
 import type { BlockText, Format, ReadOptions } from "./format.js";
 import { lost, refuse, repair } from "./message.js";
 import { parseWith } from "./reader.js";
-import { type Writing, wordless, writeFiles } from "./write.js";
 
 const BEGIN = /^\s*\*\*\* Begin Patch\s*$/;
 const END = /^\*\*\* End Patch\s*$/;
@@ -205,31 +204,4 @@ function isBare({ anchors = [], lines }: Hunk): boolean {
 /** Reads every `*** Begin Patch` of a text into one patch; text around them is left out. Refuses the text if one is broken. */
 export function parseBeginPatch(text: string, options: ReadOptions = {}): Reading {
   return parseWith([beginPatch], text, options);
-}
-
-/**
- * Writes a patch in the `*** Begin Patch` format. Law: `parseBeginPatch(text).patch` equals the patch if its hunks are as
- * `changeOf` makes them and have anchors, if only an empty list, instead of a place. Modes, stamps, sections and the text
- * of deleted files are not written.
- */
-export function formatBeginPatch(patch: Patch): Writing {
-  const verbs = { create: "Add", modify: "Update", rename: "Update", delete: "Delete", copy: "" };
-  const writing = writeFiles<string>(patch, (file) => {
-    const { kind, before, after } = file;
-    const hunks = kind === "delete" ? [] : file.hunks;
-    const refused = wordless(file, ["create", "modify", "rename", "delete"], hunks);
-    if (refused !== null) return refused;
-    if (after !== null && before !== null && hunks.some((hunk) => isBare(hunk) && !hunk.atEnd))
-      return "an insertion without context";
-    const out = [`*** ${verbs[kind]} File: ${before ?? after}`];
-    if (kind === "rename") out.push(`*** Move to: ${after}`);
-    for (const { anchors = [], atEnd, lines } of hunks) {
-      if (kind !== "create") out.push(...(anchors.length === 0 ? ["@@"] : anchors.map((anchor) => `@@ ${anchor}`)));
-      for (const line of lines) out.push(line);
-      if (atEnd) out.push("*** End of File");
-    }
-    return out;
-  });
-  if (!writing.ok) return writing;
-  return { ok: true, text: ["*** Begin Patch", ...writing.pieces, "*** End Patch\n"].join("\n") };
 }

@@ -79,15 +79,6 @@ export function newText(hunks: readonly Hunk[]): string {
   );
 }
 
-/** Whether a block that cannot say that the final newline is missing would say another change: else the file's own end is kept. */
-export function endMatters(hunk: Hunk): boolean {
-  if (hunk.oldNoNewline !== hunk.newNoNewline) return true;
-  if (!hunk.oldNoNewline) return false;
-  const lines = remake(hunk)?.lines ?? [];
-  const tail = lines.slice(lines.findLastIndex((line) => line[0] === " ") + 1);
-  return tail.length > 0 && tail.every((line) => line[0] === "-");
-}
-
 /**
  * One patch of many blocks: changes of one file become one entry, in the order they were written. Their old places are
  * those of the file before all of them; the new places follow from that. A move, a deletion or another text of the whole

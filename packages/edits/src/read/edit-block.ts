@@ -1,13 +1,10 @@
-import type { FilePatch, Hunk, Patch } from "../patch.js";
+import type { FilePatch, Hunk } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
-import { takeApart } from "../sides.js";
-import { asText, changeOf, create, endMatters, modifyBy, remove, takeOffGutter } from "./change.js";
+import { asText, changeOf, create, modifyBy, remove, takeOffGutter } from "./change.js";
 import {
   type Field,
   type FieldContent,
   type FieldName,
-  formatContent,
-  formatScalar,
   type LineRole,
   readContent,
   readLine,
@@ -17,11 +14,10 @@ import {
   startBlock,
   step,
 } from "./edit-fields.js";
-import { type Fence, formatFence, openFence } from "./fence.js";
+import { type Fence, openFence } from "./fence.js";
 import type { BlockText, Format, ReadOptions } from "./format.js";
 import { lost, refuse, repair } from "./message.js";
 import { parseWith } from "./reader.js";
-import { type Writing, wordless, writeBlocks } from "./write.js";
 
 /**
  * The fenced block of agentsmithy: "```edit" and the keys file, action (edit, create or delete), line_start, line_end,
@@ -84,38 +80,6 @@ function splitFields({ lines, start, repairs }: BlockText, fence: Fence): Fields
 /** Reads every edit block of a text into one patch; text around them is left out. Refuses the text if one is broken. */
 export function parseEditBlocks(text: string, options: ReadOptions = {}): Reading {
   return parseWith([editBlocks], text, options);
-}
-
-/**
- * Writes a patch as edit blocks, one for each hunk. Law: `parseEditBlocks(text).patch` equals the patch if its hunks are
- * as `changeOf` makes them. Modes, stamps, sections and a missing final newline on both sides of a hunk are not written.
- */
-export function formatEditBlocks(patch: Patch): Writing {
-  return writeBlocks(patch, (file, path) => {
-    const refused = wordless(file, ["modify", "create", "delete"], []);
-    if (refused !== null) return refused;
-    const hunks = file.hunks.length > 0 ? file.hunks : [null];
-    const blocks = hunks.map((hunk) => formatBlock(file, path, hunk));
-    if (blocks.includes(null)) return "where the text ends without a newline";
-    return blocks.map((block) => formatFence(block!, "edit"));
-  });
-}
-
-function formatBlock({ kind, reason }: FilePatch, path: string, hunk: Hunk | null): string[] | null {
-  const isEdit = kind === "modify";
-  const head = [`file: ${formatScalar(path)}`, `action: ${isEdit ? "edit" : kind}`];
-  const tail = reason === undefined ? [] : [`reason: ${formatScalar(reason)}`];
-  if (hunk === null) return isEdit ? null : [...head, ...tail];
-  const { old, new: now, hint } = takeApart(hunk);
-  const hasEnd = !isEdit || endMatters(hunk);
-  // A block shows how a text ends only where the end changes, so both contents must have it there.
-  const isBothEnds = old.length * now.length > 0 && hunk.oldNoNewline !== hunk.newNoNewline;
-  if (isEdit && hasEnd && !isBothEnds) return null;
-  if (isEdit && hint !== null) head.push(`line_start: ${hint + 1}`, `line_end: ${hint + old.length}`);
-  const [oldEnd, newEnd] = [hunk.oldNoNewline, hunk.newNoNewline].map((isBare) => !(hasEnd && isBare));
-  const before = kind === "create" ? [] : formatContent("old_content", old, oldEnd!);
-  const after = kind === "delete" ? [] : formatContent("new_content", now, newEnd!);
-  return before && after && [...head, ...before, ...after, ...tail];
 }
 
 /** `last` is the block's last line, for errors about missing fields. */

@@ -120,11 +120,6 @@ export function readScalar(value: string): string {
   }
 }
 
-/** The inverse of `readScalar`. */
-export function formatScalar(value: string): string {
-  return /^[\w./@(][^\n\r]*$/.test(value) && value.trim() === value ? value : JSON.stringify(value);
-}
-
 /** A content field as lines, without its indentation. */
 export interface FieldContent {
   readonly lines: readonly string[];
@@ -153,15 +148,4 @@ export function sharedIndent(fields: readonly Field[]): number {
     .sort();
   // The common prefix of the first and the last of sorted texts is common to all.
   return commonEnds(indents[0] ?? "", indents.at(-1) ?? "").head;
-}
-
-/** Writes lines as a block scalar, exactly as `readContent` reads them. Null if no block scalar can represent them. */
-export function formatContent(key: FieldName, lines: readonly string[], finalNewline: boolean): string[] | null {
-  if (lines.length === 0) return [`${key}: ""`];
-  const trailing = /^\r?$/.test(lines.at(-1)!);
-  if (trailing && !finalNewline) return null;
-  const start = lines.find((line) => line.trim() !== "");
-  const digit = start === undefined || /^\s/.test(start) ? "2" : "";
-  const chomp = trailing ? "+" : finalNewline ? "" : "-";
-  return [`${key}: |${digit}${chomp}`, ...lines.map((line) => (/^\r?$/.test(line) ? line : `  ${line}`))];
 }

@@ -57,11 +57,3 @@ export function unindent(line: string, width: number): string {
 export function outdent(line: string, fence: Fence | null): string {
   return unindent(line, fence?.indent.length ?? 0);
 }
-
-/** Puts the lines in a fence that none of them can close. */
-export function formatFence(lines: readonly string[], info = ""): string {
-  let longest = 2;
-  for (const line of lines) longest = Math.max(longest, /^[ \t+-]*(`*)/.exec(line)![1]!.length);
-  const fence = "`".repeat(longest + 1);
-  return `${[fence + info, ...lines, fence].join("\n")}\n`;
-}

@@ -32,11 +32,6 @@ function isPath(text: string, isLabelled: boolean): boolean {
   return isShaped || isLabelled;
 }
 
-/** Writes a path as a line of its own, so that `parsePathLine` gives it back. */
-export function formatPathLine(path: string): string {
-  return [path, `\`${path}\``].find((line) => parsePathLine(line) === path) ?? `<path>${path}</path>`;
-}
-
 /** The path in a fence's info string: `ts:src/a.ts`, `src/a.ts`, `ts src/a.ts`, `ts title="src/a.ts"`, `12:20:src/a.ts`. */
 export function parseInfoPath(info: string): string | null {
   const named = /(?:^|[\s{])(?:title|file|filename|path)=["']?([^"'\s}]+)/.exec(info);

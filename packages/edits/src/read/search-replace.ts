@@ -1,16 +1,12 @@
 import { isProse } from "../elision.js";
-import { needOptions } from "../need.js";
-import type { FilePatch, Patch } from "../patch.js";
+import type { FilePatch } from "../patch.js";
 import type { Reading, Repair } from "../reading.js";
 import { quote } from "../reading.js";
-import { takeApart } from "../sides.js";
 import { asText, changeOf, create, modifyBy, takeOffGutter } from "./change.js";
-import { formatFence, indentOf, unindent } from "./fence.js";
+import { indentOf, unindent } from "./fence.js";
 import type { BlockText, Format, ReadOptions } from "./format.js";
 import { lost, refuse, repair } from "./message.js";
-import { formatPathLine } from "./path-line.js";
 import { parseWith } from "./reader.js";
-import { type Writing, wordless, writeBlocks } from "./write.js";
 
 const OPEN = /^[ \t]*(?:<{5,9}|-{5,9}) SEARCH>?\s*$/;
 const CLOSE = /^[ \t]*(?:>{5,9}|\+{5,9}) REPLACE\s*$/;
@@ -151,38 +147,4 @@ function sharedIndent(lines: readonly string[], start: number, repairs: Repair[]
 /** Reads every SEARCH/REPLACE block of a text into one patch; text around them is left out. Refuses the text if one is broken. */
 export function parseSearchReplace(text: string, options: ReadOptions = {}): Reading {
   return parseWith([searchReplace], text, options);
-}
-
-export interface SearchReplaceStyle {
-  /** `aider` (the default) or the variant with dashes. */
-  marks?: "aider" | "dashes";
-  /** Write `:start_line:` if the place is known. Readers without support for it take it for content. */
-  startLine?: boolean;
-}
-
-/**
- * Writes a patch as SEARCH/REPLACE blocks, one for each hunk, each with its path above its fence. Law:
- * `parseSearchReplace(text).patch` equals the patch if its hunks are as `changeOf` makes them and, without `startLine`,
- * have no place.
- */
-export function formatSearchReplace(patch: Patch, style: SearchReplaceStyle = {}): Writing {
-  needOptions(style, { marks: ["aider", "dashes"], startLine: "boolean" });
-  const { marks, startLine } = style;
-  const [open, close] =
-    marks === "dashes" ? ["------- SEARCH", "+++++++ REPLACE"] : ["<<<<<<< SEARCH", ">>>>>>> REPLACE"];
-  const shield = (line: string) => (ESCAPED.test(`\\${line}`) ? `\\${line}` : line);
-  return writeBlocks(patch, (file, path) => {
-    const sides = file.hunks.map(takeApart);
-    const placed = ({ hint }: { hint: number | null }) => startLine && file.kind === "modify" && hint !== null;
-    const bare = file.kind === "modify" && sides.some((one) => one.old.length === 0 && !placed(one));
-    return (
-      wordless(file, ["modify", "create"]) ??
-      (bare ? "an insertion without context" : sides.length === 0 ? "an empty file" : null) ??
-      sides.map((one) => {
-        const hint = placed(one) ? [`:start_line:${one.hint! + 1}`, "-------"] : [];
-        const block = [open, ...hint, ...one.old.map(shield), "=======", ...one.new.map(shield), close];
-        return `${formatPathLine(path)}\n${formatFence(block)}`;
-      })
-    );
-  });
 }

@@ -2,20 +2,12 @@ import { createPatch } from "../diff/create.js";
 import { spliceText, splitLines } from "../lines.js";
 import { findEvery, findParts, withEndsOf } from "../match/search.js";
 import { needOptions } from "../need.js";
-import type { FilePatch, Hunk, Patch } from "../patch.js";
+import type { FilePatch, Hunk } from "../patch.js";
 import { quote, type Reading, type Repair } from "../reading.js";
-import { takeApart } from "../sides.js";
-import { asText, changeOf, create, gather, modify, modifyBy, newText, takeOffGutter } from "./change.js";
+import { asText, changeOf, create, gather, modify, modifyBy, takeOffGutter } from "./change.js";
 import { closesFence } from "./fence.js";
 import type { Format } from "./format.js";
 import { attempt, lost, refuse, Unreadable } from "./message.js";
-import { wordless, writeFiles } from "./write.js";
-
-/** A tool call in the form of the text-editor tools. */
-export type StrReplaceCall =
-  | { readonly command: "str_replace"; readonly path: string; readonly old_str: string; readonly new_str: string }
-  | { readonly command: "create"; readonly path: string; readonly file_text: string }
-  | { readonly command: "insert"; readonly path: string; readonly insert_line: number; readonly new_str: string };
 
 export interface StrReplaceOptions {
   /** The file that calls without a path are about. */
@@ -156,34 +148,6 @@ function widen(old: string, now: string, text = ""): Hunk | null {
   const isLines = start === from && /^\r?\n?$/.test(text.slice(to, end));
   const written = isLines ? made.replace(/\r?\n$/, "") : made;
   return changeOf(text.slice(start, end), text.slice(start, from) + written + text.slice(to, end));
-}
-
-export type StrReplaceWriting =
-  | { readonly ok: true; readonly calls: readonly StrReplaceCall[] }
-  | { readonly ok: false; readonly message: string };
-
-/**
- * Writes a patch as calls, one for each hunk. Law: `parseStrReplace(calls).patch` equals the patch if its hunks are as
- * `changeOf` makes them and have no place, insertions without context apart, which have one.
- */
-export function formatStrReplace(patch: Patch): StrReplaceWriting {
-  const writing = writeFiles<StrReplaceCall>(patch, (file, path) => {
-    const made = file.kind === "create";
-    const refused = wordless(file, ["modify", "create"], made ? [] : file.hunks);
-    if (refused !== null) return refused;
-    if (made) return [{ command: "create", path, file_text: newText(file.hunks) }];
-    if (file.hunks.some(({ oldStart, lines }) => oldStart === null && lines.every((line) => line[0] === "+")))
-      return "an insertion without a place";
-    return file.hunks.map((hunk): StrReplaceCall => {
-      const { old, new: now } = takeApart(hunk);
-      // The string stands in the file as it is, which may end without a newline.
-      const new_str = asText(now, !hunk.newNoNewline);
-      return old.length > 0
-        ? { command: "str_replace", path, old_str: asText(old, !hunk.oldNoNewline), new_str }
-        : { command: "insert", path, insert_line: hunk.oldStart!, new_str };
-    });
-  });
-  return writing.ok ? { ok: true, calls: writing.pieces } : writing;
 }
 
 const INFO = /^(?:|jsonc?|str_replace|tool_(?:call|use))$/;

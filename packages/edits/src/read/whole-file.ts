@@ -1,14 +1,11 @@
 import { isProse } from "../elision.js";
-import { splitLines } from "../lines.js";
-import type { Patch } from "../patch.js";
 import type { Reading } from "../reading.js";
-import { asText, create, newText, refuseDots } from "./change.js";
-import { closesFence, type Fence, formatFence, openFence, openInner } from "./fence.js";
+import { asText, create, refuseDots } from "./change.js";
+import { closesFence, type Fence, openFence, openInner } from "./fence.js";
 import type { Format, ReadOptions } from "./format.js";
 import { refuse } from "./message.js";
-import { formatPathLine, parsePathLine } from "./path-line.js";
+import { parsePathLine } from "./path-line.js";
 import { parseWith } from "./reader.js";
-import { type Writing, writeBlocks } from "./write.js";
 
 const DOCUMENT = /(?:\.(?:mdx?|markdown|rst|adoc)|(?:^|\/)README)$/i;
 
@@ -74,16 +71,4 @@ export const wholeFiles: Format = {
 /** Reads every path with a fenced block below it into one patch; text around them is left out. */
 export function parseWholeFiles(text: string, options: ReadOptions = {}): Reading {
   return parseWith([wholeFiles], text, options);
-}
-
-/**
- * Writes created and wholly replaced files as a path and a fenced block. Law: `parseWholeFiles(text).patch` equals the
- * patch, with created files as replaced ones, since this format does not tell the two apart.
- */
-export function formatWholeFiles(patch: Patch): Writing {
-  return writeBlocks(patch, (file, path) => {
-    if (file.after === null || !(file.whole || file.kind === "create")) return "less than a whole file";
-    if (file.hunks.some((hunk) => hunk.newNoNewline)) return "a last line without a newline";
-    return [`${formatPathLine(path)}\n${formatFence(splitLines(newText(file.hunks)).lines)}`];
-  });
 }

@@ -1,13 +1,5 @@
-import { formatEditBlocks, formatSearchReplace, parsePatch } from "@parlance/edits";
+import { parsePatch } from "@parlance/edits";
 import { expect, test } from "vitest";
-
-test.each([
-  ["edit blocks", formatEditBlocks],
-  ["SEARCH/REPLACE blocks", formatSearchReplace],
-])("a hunk that changes nothing at the end of a text without a line feed is written as %s", (_, format) => {
-  const hunk = { id: "h", oldStart: 1, newStart: 1, lines: [" a"], oldNoNewline: true, newNoNewline: true } as const;
-  expect(format({ files: [{ kind: "modify", before: "f", after: "f", hunks: [hunk] }] })).toMatchObject({ ok: true });
-});
 
 test.each([
   ["a deleted", "--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "a/old"],

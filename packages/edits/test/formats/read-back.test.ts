@@ -2,14 +2,15 @@ import { expect, test } from "vitest";
 import { applyPatch } from "../../src/apply.js";
 import { createPatch } from "../../src/diff/create.js";
 import type { Patch } from "../../src/patch.js";
-import { formatBeginPatch, parseBeginPatch } from "../../src/read/begin-patch.js";
-import { formatEditBlocks, parseEditBlocks } from "../../src/read/edit-block.js";
-import { formatSearchReplace, parseSearchReplace } from "../../src/read/search-replace.js";
-import { formatStrReplace, parseStrReplace } from "../../src/read/str-replace.js";
+import { parseBeginPatch } from "../../src/read/begin-patch.js";
+import { parseEditBlocks } from "../../src/read/edit-block.js";
+import { parseSearchReplace } from "../../src/read/search-replace.js";
+import { parseStrReplace } from "../../src/read/str-replace.js";
 import type { Reading } from "../../src/reading.js";
 import { formatPatch, parsePatch } from "../../src/unified/parse.js";
 import { type Random, random } from "../random.js";
 import { seeded } from "../seed.js";
+import { writeBeginPatch, writeDashes, writeEditBlocks, writeSearchReplace, writeStrReplace } from "./writers.js";
 
 const rounds = process.env.PARLANCE_LONG ? 100_000 : 1_500;
 const from = seeded(1);
@@ -17,22 +18,19 @@ const from = seeded(1);
 /** Writes a patch and reads it again, with the text at hand; null where the writer refuses. */
 type Round = (patch: Patch, text: string) => Reading | null;
 
-const calls = (patch: Patch, text?: string) => {
-  const written = formatStrReplace(patch);
-  return written.ok ? parseStrReplace(written.calls, text === undefined ? {} : { text }) : null;
-};
 const formats: Readonly<Record<string, Round>> = {
   "unified diffs": (patch) => parsePatch(formatPatch(patch)),
-  "Begin Patch": (patch) => through(formatBeginPatch(patch), parseBeginPatch),
-  "SEARCH/REPLACE": (patch) => through(formatSearchReplace(patch), parseSearchReplace),
-  "SEARCH/REPLACE with lines": (patch) => through(formatSearchReplace(patch, { startLine: true }), parseSearchReplace),
-  "edit blocks": (patch) => through(formatEditBlocks(patch), parseEditBlocks),
-  str_replace: (patch) => calls(patch),
-  "str_replace with the text": calls,
+  "Begin Patch": (patch) => through(writeBeginPatch(patch), parseBeginPatch),
+  "SEARCH/REPLACE": (patch) => through(writeSearchReplace(patch), parseSearchReplace),
+  "SEARCH/REPLACE with lines": (patch) => through(writeDashes(patch), parseSearchReplace),
+  "edit blocks": (patch) => through(writeEditBlocks(patch), parseEditBlocks),
+  str_replace: (patch) => through(writeStrReplace(patch), parseStrReplace),
+  "str_replace with the text": (patch, text) =>
+    through(writeStrReplace(patch), (calls) => parseStrReplace(calls, { text })),
 };
 
-function through(written: ReturnType<typeof formatBeginPatch>, parse: (text: string) => Reading): Reading | null {
-  return written.ok ? parse(written.text) : null;
+function through(written: string | null, parse: (text: string) => Reading): Reading | null {
+  return written === null ? null : parse(written);
 }
 
 /** A text of few different lines, and a change of it with little context or none. */
