@@ -106,7 +106,7 @@ function watching(connection: ConnectOptions, { onConnection }: CallOptions): Co
   if (!onConnection) return connection;
   if (!shared) return { ...connection, onConnection };
   // Both are called, also where one of them throws.
-  const both = async (event: ConnectionEvent) => Promise.all([shared, onConnection].map(async (one) => one(event)));
+  const both = (event: ConnectionEvent) => Promise.all([shared, onConnection].map(async (one) => one(event)));
   return { ...connection, onConnection: both };
 }
 

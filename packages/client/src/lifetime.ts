@@ -97,6 +97,54 @@ export function within<T>(
   });
 }
 
+/** Limits waits that follow one another by one timer, which each of them only refreshes. */
+export interface Silence {
+  begin(): void;
+  end(): void;
+  /** Clears the timer. No wait may follow. */
+  stop(): void;
+}
+
+/**
+ * Calls a function once a wait takes `limit` milliseconds; 0 for never. The timer keeps no process.
+ *
+ * A wait is over after two halves. A suspended process loses one of them, and can receive data for the other: timers run before the bytes
+ * that arrived meanwhile are read.
+ */
+export function silence(limit: number, expire: () => void): Silence {
+  const half = Math.min(Math.ceil(limit / 2), LONGEST);
+  let timer: (ReturnType<typeof setTimeout> & { refresh?(): unknown; unref?(): unknown }) | undefined;
+  let isWaiting = false;
+  let isLate = false;
+  function restart(): void {
+    // Only Node's timers can be refreshed.
+    if (timer?.refresh) return void timer.refresh();
+    clearTimeout(timer);
+    timer = setTimeout(fire, half);
+    timer.unref?.();
+  }
+  function fire(): void {
+    if (!isWaiting) return;
+    if (isLate) return expire();
+    isLate = true;
+    restart();
+  }
+  return {
+    begin() {
+      isWaiting = true;
+      isLate = false;
+      if (limit) restart();
+    },
+    end() {
+      isWaiting = false;
+    },
+    stop() {
+      isWaiting = false;
+      clearTimeout(timer);
+    },
+  };
+}
+
 /** Waits for a number of milliseconds. Rejects with the lifetime's reason when the lifetime ends first. */
 export function pause(milliseconds: number, life: Lifetime): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;

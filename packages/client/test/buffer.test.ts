@@ -8,10 +8,9 @@ const item = (value: unknown) => ({ done: false, value });
 
 /** A buffer, and reads of its source that a test settles. */
 function filled() {
-  const reads: (() => void)[] = [];
-  const read = vi.fn(() => new Promise<void>((resolve) => void reads.push(resolve)));
+  const read = vi.fn();
   const it = buffer<string>(read);
-  return { it, read, arrive: () => reads.shift()!() };
+  return { it, read, arrive: it.arrived };
 }
 
 describe("A buffer of messages", () => {
@@ -95,7 +94,7 @@ describe("A buffer of messages", () => {
       arrive();
       await outcome(Promise.race([]));
     };
-    void it.readAhead();
+    it.readAhead(1);
     await bring();
     expect(read).toHaveBeenCalledTimes(2);
     await bring("1", "2");
@@ -106,7 +105,7 @@ describe("A buffer of messages", () => {
     expect([await it.batch(), read.mock.calls.length]).toEqual([item(["3"]), 4]);
     it.end({});
     await bring();
-    void it.readAhead();
+    it.readAhead(1);
     expect([await it.next(), read.mock.calls.length]).toEqual([DONE, 4]);
   });
 });

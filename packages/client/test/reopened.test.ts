@@ -25,15 +25,8 @@ type First = "opens" | "never opens" | Error;
 
 /** A stream that opens, or not, and what was asked of it. */
 function source(first: First) {
-  const messages = buffer<AnyMessage>(() => new Promise<void>((resolve) => void waits.push(resolve)));
-  const waits: (() => void)[] = [];
-  const arrive = () => {
-    for (const wait of waits.splice(0)) wait();
-  };
-  const close = vi.fn(() => {
-    messages.clear();
-    arrive();
-  });
+  const messages = buffer<AnyMessage>(() => {});
+  const close = vi.fn(messages.clear);
   const opened =
     first === "opens"
       ? Promise.resolve()
@@ -48,11 +41,10 @@ function source(first: First) {
     close,
     say(type: string) {
       messages.push(message(type));
-      arrive();
+      messages.arrived();
     },
     end(error?: unknown) {
       messages.end(error === undefined ? {} : { error });
-      arrive();
     },
   };
 }

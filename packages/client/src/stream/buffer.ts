@@ -1,15 +1,14 @@
 /** A buffer of decoded, unread messages and the end that follows them. */
 export interface Buffer<T> {
   push(message: T): void;
+  /** Reports that a read is over: what it has brought goes to the waiting readers. */
+  arrived(): void;
   /** Marks the end. The reader gets an `error` after the buffered messages. The first call counts; an error counts until the end is read. */
   end(how: { readonly error?: unknown }): void;
   /** Drops the buffered messages, and ends. */
   clear(): void;
-  /**
-   * From now on, reads the next chunk while its reader works on this one. At most one chunk is held unread. Resolves when a read that is
-   * in progress, or else a new one, has brought a message or the end.
-   */
-  readAhead(): Promise<void>;
+  /** From now on, reads while fewer than so many chunks are held unread: one for the next chunk, `Infinity` for the rest of a body. */
+  readAhead(chunks: number): void;
   /** Whether the reader has met the end. */
   readonly drained: boolean;
   next(): Promise<IteratorResult<T>>;
@@ -17,24 +16,26 @@ export interface Buffer<T> {
   batch(): Promise<IteratorResult<T[]>>;
 }
 
+/** A reader that waits, and what it takes. */
+interface Waiting {
+  readonly take: () => unknown;
+  readonly resolve: (step: IteratorResult<never>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** Whether the reader has reached the end. */
 const MET: { readonly error?: unknown } = {};
 
-/** Creates a buffer. `read` is called while a reader waits on an empty buffer, or ahead of it, until it pushes or ends. It never rejects. */
-export function buffer<T>(read: () => Promise<void>): Buffer<T> {
+/** Creates a buffer. `read` is called while a reader waits on an empty buffer, or ahead of it, and not again before `arrived`. */
+export function buffer<T>(read: () => void): Buffer<T> {
   let ready: T[] = [];
   let head = 0;
   /** The messages of the chunk after `ready`. */
   let ahead: T[] = [];
-  let isAhead = false;
+  let most = 0;
   let over: { readonly error?: unknown } | undefined;
-  let reading: Promise<void> | undefined;
-
-  const turn = (): void => {
-    ready = ahead;
-    ahead = [];
-    head = 0;
-  };
+  let isReading = false;
+  const waiting: Waiting[] = [];
 
   const one = (): T => ready[head++]!;
   const all = (): T[] => {
@@ -44,53 +45,65 @@ export function buffer<T>(read: () => Promise<void>): Buffer<T> {
     return batch;
   };
 
-  async function fill(): Promise<void> {
-    do await read();
-    while (ahead.length === 0 && !over);
-    reading = undefined;
-  }
-
-  /** One read serves all waiting calls. */
-  function reads(): Promise<void> {
-    reading ??= fill();
-    return reading;
-  }
-
-  /** Takes messages in the turn in which they arrive, because a reader may call `next` again before. */
-  async function pull<Taken>(take: () => Taken): Promise<IteratorResult<Taken>> {
-    while (head >= ready.length) {
-      turn();
-      if (ready.length > 0) {
-        if (isAhead && !over) reads();
-      } else if (over) {
-        const how = over;
-        over = MET;
-        if ("error" in how) throw how.error;
-        return { done: true, value: undefined };
-      } else await reads();
+  /** Whether a message is ready, where need be of the next chunk. */
+  function turn(): boolean {
+    if (head >= ready.length && ahead.length > 0) {
+      ready = ahead;
+      ahead = [];
+      head = 0;
     }
-    return { done: false, value: take() };
+    return head < ready.length;
   }
+
+  /** Gives what there is to the readers that wait, and reads where more is wanted. */
+  function proceed(): void {
+    while (waiting.length > 0 && (turn() || over)) {
+      const { take, resolve, reject } = waiting.shift()!;
+      if (head < ready.length) resolve({ done: false, value: take() as never });
+      else {
+        const how = over!;
+        over = MET;
+        if ("error" in how) reject(how.error);
+        else resolve({ done: true, value: undefined });
+      }
+    }
+    if (isReading || over || (waiting.length === 0 && Number(ahead.length > 0) >= most)) return;
+    isReading = true;
+    read();
+  }
+
+  const wait = <Taken>(take: () => Taken): Promise<IteratorResult<Taken>> =>
+    new Promise((resolve, reject) => {
+      waiting.push({ take, resolve, reject });
+      proceed();
+    });
 
   return {
     clear() {
+      ready = [];
       ahead = [];
-      turn();
+      head = 0;
       over = MET;
+      proceed();
     },
     get drained() {
       return over === MET;
     },
     push: (message) => void ahead.push(message),
+    arrived() {
+      isReading = false;
+      proceed();
+    },
     end(how) {
       if (!over || (over !== MET && "error" in how)) over = how;
+      proceed();
     },
-    async readAhead() {
-      isAhead = true;
-      if (!over) await reads();
+    readAhead(chunks) {
+      most = chunks;
+      proceed();
     },
     // Most messages are ready already: they cost one settled promise each.
-    next: () => (head < ready.length ? Promise.resolve({ done: false, value: one() }) : pull(one)),
-    batch: () => pull(all),
+    next: () => (head < ready.length ? Promise.resolve({ done: false, value: one() }) : wait(one)),
+    batch: () => wait(all),
   };
 }

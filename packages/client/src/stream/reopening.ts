@@ -56,14 +56,17 @@ class ReopenedStream implements StreamSource<AnyMessage> {
     this.#what = what;
     this.#opening = opening;
     this.#begin = begin;
-    this.messages = make(async () => {
-      try {
-        const { done, value } = await this.#batches.next();
-        if (done) this.messages.end({});
-        else for (const message of value) this.messages.push(message);
-      } catch (error) {
-        this.messages.end({ error });
-      }
+    this.messages = make(() => {
+      this.#batches
+        .next()
+        .then(
+          ({ done, value }) => {
+            if (done) this.messages.end({});
+            else for (const message of value) this.messages.push(message);
+          },
+          (error) => this.messages.end({ error }),
+        )
+        .then(this.messages.arrived);
     });
     this.#life = lifetime(connection.signal, opening.options.signal);
     this.#life.signal.addEventListener("abort", () => opening.over(0));

@@ -2,7 +2,7 @@ import type { AnyContract, AnyMessage, ConnectionChange, DisconnectedCode, SseDe
 import { brief, Disconnected, disconnected, quoteBody, Refusal } from "@parlance/wire/errors";
 import { notify } from "@parlance/wire/notify";
 import { RESUME } from "@parlance/wire/resume-key";
-import { type Lifetime, lifetime, within } from "../lifetime.js";
+import { type Lifetime, lifetime, type Silence, silence, within } from "../lifetime.js";
 import { type ConnectOptions, IDLE_TIMEOUT } from "../options.js";
 import { type Buffer, buffer } from "./buffer.js";
 import { decoding, type Last } from "./decoding.js";
@@ -62,7 +62,7 @@ function mayRun(error: unknown): boolean {
 
 /** The messages of one Server-Sent Events answer. At most one chunk is read ahead, so a slow reader slows the network. */
 export class StreamReader {
-  readonly messages: Buffer<AnyMessage> = buffer(() => this.#read());
+  readonly messages: Buffer<AnyMessage> = buffer(() => this.#read?.());
   /** Settles when the server has accepted the request. */
   readonly opened: Promise<void>;
   readonly #source: StreamSource;
@@ -71,8 +71,9 @@ export class StreamReader {
   #state: State = "connecting";
   #request: Lifetime;
   #bytes: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  #text = new TextDecoder();
-  #events: SseDecoder | undefined;
+  /** Reads from the body once. Absent while there is none. */
+  #read: (() => void) | undefined;
+  #silence: Silence | undefined;
   #offered = false;
   /** Present once the server has offered to resume this stream, or when its answer was lost. */
   #resumed: Resuming | undefined;
@@ -92,7 +93,10 @@ export class StreamReader {
     });
     this.#request = lifetime(life.signal);
     this.opened = this.#open().then((joined) => this.#attach(joined));
-    this.opened.catch((error: unknown) => this.close({ error }, error, this.#offered || this.#request.signal.aborted));
+    this.opened.then(
+      () => this.#begin(),
+      (error: unknown) => this.close({ error }, error, this.#offered || this.#request.signal.aborted),
+    );
     const { signal } = life;
     const onAbort = () => this.close({ error: signal.reason }, signal.reason, true);
     if (signal.aborted) this.close({ error: signal.reason }, signal.reason);
@@ -162,11 +166,48 @@ export class StreamReader {
     }
     if (this.#state === "closed") return this.#drop(this.#source.life.signal.reason);
     this.#state = "open";
-    this.#text = new TextDecoder();
-    this.#events = this.#decoder((milliseconds) => {
+    this.#read = this.#reading(this.#bytes);
+  }
+
+  /** Begins to read an open body. */
+  #begin(): void {
+    if (this.#state !== "open") return;
+    this.messages.arrived();
+    if (this.#resumed) this.#readAhead(this.#bytes!);
+  }
+
+  /** Makes what reads a body, with one timer and the same two functions for all of its chunks. */
+  #reading(bytes: ReadableStreamDefaultReader<Uint8Array>): () => void {
+    const text = new TextDecoder();
+    const events = this.#decoder((milliseconds) => {
       this.#retry = milliseconds;
     });
-    if (this.#resumed) this.#readAhead(this.#bytes);
+    const isOver = () => this.#bytes !== bytes || this.#state !== "open";
+    const limit = this.#limit;
+    const quiet = silence(limit, () => this.#rejoin(this.#idle()));
+    this.#silence = quiet;
+    // `fetch` implementations name the errors of a body differently: each is a cut.
+    const cut = (cause: unknown): void => {
+      quiet.end();
+      if (!isOver()) this.#rejoin(this.#lost("was cut", "ended_early", cause));
+    };
+    const chunk = ({ done, value }: ReadableStreamReadResult<Uint8Array>): void => {
+      quiet.end();
+      if (isOver()) return;
+      if (done) return void this.#ended();
+      let decoded: string;
+      try {
+        decoded = text.decode(value, { stream: true });
+      } catch (error) {
+        return cut(error);
+      }
+      events.push(decoded);
+      this.messages.arrived();
+    };
+    return () => {
+      quiet.begin();
+      bytes.read().then(chunk, cut);
+    };
   }
 
   /**
@@ -174,14 +215,10 @@ export class StreamReader {
    * resumed is read on demand: its server may be silent for as long as its reader works.
    */
   #readAhead(bytes: ReadableStreamDefaultReader<Uint8Array>): void {
-    const { messages } = this;
-    messages.readAhead();
+    this.messages.readAhead(1);
     // While a chunk is held, no read is pending that would fail.
-    const again = () => (this.#bytes === bytes && this.#state === "open" ? messages.readAhead() : undefined);
-    bytes.closed
-      ?.catch(() => {})
-      .then(() => messages.readAhead())
-      .then(again);
+    const rest = () => this.#bytes === bytes && this.messages.readAhead(Number.POSITIVE_INFINITY);
+    bytes.closed?.then(rest, rest);
   }
 
   /** Resumes after a cut, where the server supports it. */
@@ -192,8 +229,11 @@ export class StreamReader {
     if (!this.#resumed) return this.close({ error: lost }, lost);
     this.#state = "rejoining";
     try {
-      await this.#attach(await this.#resumed.join(lost, this.#retry));
+      const joined = await this.#resumed.join(lost, this.#retry);
+      // First, so that a callback that fails ends the stream before anything of its next body is read.
       this.#notify({ type: "joined" });
+      await this.#attach(joined);
+      this.#begin();
     } catch (error) {
       this.close({ error }, error);
     }
@@ -207,24 +247,20 @@ export class StreamReader {
 
   /** Releases the connection. */
   #drop(reason: unknown): void {
+    this.#read = undefined;
+    this.#silence?.stop();
     if (reason === undefined) this.#request.release();
     else this.#request.abort(reason);
     if (this.#bytes) leave(this.#bytes, reason === undefined);
   }
 
-  /** Reads from the body once, or rejoins the stream. */
-  async #read(): Promise<void> {
+  /** Handles the end of the body. */
+  async #ended(): Promise<void> {
     try {
-      await this.opened;
-      const next = () => this.#bytes!.read().then(this.#decoded).catch(this.#cut);
-      const text = await within(this.#request, next, this.#limit, this.#idle);
-      if (text !== undefined) this.#events!.push(text);
-      else if (this.#mayBeOver || (await this.#source.sessionEnded())) this.close({});
-      else throw this.#unended();
+      if (this.#mayBeOver || (await this.#source.sessionEnded())) this.close({});
+      else await this.#rejoin(this.#unended());
     } catch (error) {
-      if (this.#state === "closed") return;
-      if (error instanceof Disconnected) await this.#rejoin(error);
-      else this.#fail(error);
+      this.#fail(error);
     }
   }
 
@@ -256,13 +292,5 @@ export class StreamReader {
     return disconnected(`${what} ${how}`, code, (stream.end ?? stream.sentinel) === undefined, cause);
   }
 
-  readonly #decoded = ({ done, value }: ReadableStreamReadResult<Uint8Array>): string | undefined =>
-    done ? undefined : this.#text.decode(value, { stream: true });
-
   readonly #idle = (): Disconnected => this.#lost(`sent nothing for ${this.#limit} ms`, "idle");
-
-  /** Treats every error of a body as a cut, because `fetch` implementations name it differently. */
-  readonly #cut = (cause: unknown): never => {
-    throw this.#lost("was cut", "ended_early", cause);
-  };
 }
