@@ -18,12 +18,12 @@ export function lastCalls(): LastCalls {
       return call;
     },
     async answered(within) {
-      if (calls.size > 0)
-        await until(
-          Scope.open(() => {}),
-          within,
-          Promise.allSettled(calls),
-        );
+      if (calls.size === 0) return;
+      const waiting = Scope.open(() => {});
+      // The timer of the limit keeps no process alive, and a log that hangs may hold nothing that does.
+      const alive = setInterval(() => {}, 60_000);
+      waiting.add(() => clearInterval(alive));
+      await until(waiting, within, Promise.allSettled(calls));
     },
   };
 }

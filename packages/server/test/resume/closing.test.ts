@@ -6,6 +6,7 @@ import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { memoryLog } from "@parlance/server/resume";
 import type { Port } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
+import { run } from "./child.js";
 
 /** A socket that is cut instead of confirming a close. */
 function unconfirming(port: Port): Port {
@@ -120,5 +121,9 @@ describe("an app that closes", () => {
     await app.close();
     expect(told).toEqual([]);
     answer();
+  });
+
+  it("keeps its process alive until its limit", async () => {
+    expect(await run(new URL("./hanging-log.ts", import.meta.url)).line()).toBe("closed");
   });
 });
