@@ -1,6 +1,7 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect as open } from "node:net";
 import { gzipSync } from "node:zlib";
 import { serve as serveHono } from "@hono/node-server";
 import { connect } from "@parlance/client";
@@ -187,6 +188,30 @@ test.each(Object.entries(mounts))("Mounted in %s, channels are opened", async (n
   expect(await session.ask({ type: "list_files" })).toMatchObject({ files: ["a.based"] });
   await session.close();
   held.get(name)!.add("WebSocket");
+});
+
+// Hono's server reads bodies by itself.
+const ours = Object.entries(mounts).filter(([name]) => name !== "Hono");
+test.each(ours)("Mounted in %s, a refused call has its answer though its body still comes", async (_, mount) => {
+  const { port } = new URL(await start(await mount(makeApps())));
+  const socket = open({ port: Number(port), host: "127.0.0.1", allowHalfOpen: true });
+  let failed: Error | undefined;
+  let received = "";
+  socket.on("error", (error) => {
+    failed = error;
+  });
+  socket.on("data", (piece) => {
+    received += piece;
+  });
+  const size = 30_000_000;
+  socket.write(
+    `POST /agent/api/send HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: ${size}\r\n\r\n`,
+  );
+  while (!/\r\n\r\n./s.test(received) && !failed) await Promise.race([once(socket, "data"), once(socket, "error")]);
+  socket.end(Buffer.alloc(size));
+  await once(socket, "close");
+  expect([failed, received.split("\r\n")[0]]).toEqual([undefined, "HTTP/1.1 415 Unsupported Media Type"]);
+  expect(received).toContain("Connection: close\r\n");
 });
 
 test("docs/frameworks.md has the table of what these tests found, and one row of Next.js, which the packaging tests compare", () => {

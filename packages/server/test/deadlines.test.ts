@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { based } from "@parlance/protocols/based";
+import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
+import { handler } from "@parlance/server/node";
 import { formatTicket, newKey, RESUME } from "@parlance/wire";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { readBeforeDeadlines } from "../src/node/deadlines.js";
@@ -79,6 +81,25 @@ it.each([
 ] as const)("still gives up %s", async (_, sent, status) => {
   const port = await start({ headersTimeout: 50, requestTimeout: 50, keepAliveTimeout: long });
   expect(statusesOf(await speak(port, sent))).toEqual([status]);
+});
+
+it("ends the call of a request that it gives up, though its client does not close", async () => {
+  const app = serve(foldGateway, {}, { partial: true });
+  const limits = { headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 20 };
+  const server = createServer(limits, handler(app));
+  readBeforeDeadlines(server, 20);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const socket = await dial((server.address() as AddressInfo).port);
+  onTestFinished(() => {
+    socket.destroy();
+    server.close();
+  });
+  socket.write(
+    `POST /api/send HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+  );
+  const [answer] = await once(socket, "data");
+  expect(statusesOf(String(answer))).toEqual([408]);
+  await vi.waitFor(() => expect(app.stats().calls).toBe(0));
 });
 
 it("gives up a request that goes on slowly after its time", async () => {

@@ -1,6 +1,9 @@
+import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { based } from "@parlance/protocols/based";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { bearer, Refusal, type ServeOptions, serve } from "@parlance/server";
 import { handler, listen } from "@parlance/server/node";
@@ -8,7 +11,19 @@ import type { AnyContract } from "@parlance/wire";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { dial, ended, statusesOf } from "./safety/bytes.js";
 
-// The rest of a refused body: raw sockets send what a client may send, and the next request must not wait for it.
+// What a peer still sends when its last answer is written: raw sockets send what a client may send, a reset must not destroy that answer, and the
+// next request must not wait.
+
+const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+if (!hasOpenssl) console.warn("SKIPPED: openssl is not on this machine, so connections with TLS are not tested");
+
+function makePem(): string {
+  const args = ["req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+  return execFileSync("openssl", [...args, "-subj", "/CN=localhost", "-keyout", "-", "-out", "-"], {
+    stdio: ["ignore", "pipe", "ignore"],
+    encoding: "utf8",
+  });
+}
 
 const upload = {
   method: "PUT",
@@ -39,29 +54,50 @@ function app(options: ServeOptions = {}) {
   return serve(contract, handlers, all);
 }
 
+/** A channel that nobody may open. */
+const closed = () => serve(based, { async session() {} }, { authenticate: () => undefined, onError: false });
+
+type Dial = () => Promise<Socket>;
+
 const SERVERS = {
-  async listen(options?: ServeOptions) {
-    const server = await listen(app(options), { port: 0, closeAfter: 0 });
-    onTestFinished(() => server.close());
-    return server.port;
+  async listen(options?: ServeOptions): Promise<Dial> {
+    const { port, close } = await listen([app(options), closed()], { port: 0, closeAfter: 0 });
+    onTestFinished(close);
+    return () => dial(port);
   },
   handler: (options?: ServeOptions) => served(handler(app(options))),
   framework(options?: ServeOptions) {
     const handle = handler(app(options));
     return served((incoming, outgoing) => handle(incoming, outgoing, () => outgoing.writeHead(404).end()));
   },
+  ...(hasOpenssl && {
+    async tls(options?: ServeOptions): Promise<Dial> {
+      pem ??= makePem();
+      const tls = { key: pem, cert: pem };
+      const { port, close } = await listen([app(options), closed()], { port: 0, closeAfter: 0, tls });
+      onTestFinished(close);
+      return async () => {
+        const options = { port, host: "127.0.0.1", rejectUnauthorized: false, allowHalfOpen: true };
+        const socket = connectTls(options);
+        await once(socket, "secureConnect");
+        return socket;
+      };
+    },
+  }),
 };
+let pem: string | undefined;
 
-async function served(listener: Parameters<typeof createServer>[1]): Promise<number> {
+async function served(listener: Parameters<typeof createServer>[1]): Promise<Dial> {
   const server = createServer(listener);
   onTestFinished(() => void server.close());
   await once(server.listen(0, "127.0.0.1"), "listening");
-  return (server.address() as AddressInfo).port;
+  const { port } = server.address() as AddressInfo;
+  return () => dial(port);
 }
 
 /** Sends part by part, each once so many answers are complete; resolves when the server has ended the connection. */
-async function converse(port: number, parts: readonly { readonly after: number; readonly bytes: Buffer | string }[]) {
-  const socket = await dial(port);
+async function converse(open: Dial, parts: readonly { readonly after: number; readonly bytes: Buffer | string }[]) {
+  const socket = await open();
   let failed: Error | undefined;
   let received = "";
   socket.on("error", (error) => {
@@ -90,10 +126,11 @@ function written(socket: Socket, bytes: Buffer | string): Promise<void> {
   });
 }
 
-/** The complete answers with a length. */
+/** The complete answers: those with a length, and the last one of a connection. */
 function answersIn(received: string): number {
   let count = 0;
   for (let rest = received; ; count++) {
+    if (/^HTTP\/1\.1 \d+ [^\r]+\r\nConnection: close\r\n\r\n/.test(rest)) return count + 1;
     const [head = "", length] = /^HTTP\/1\.1 [\s\S]*?\r\nContent-Length: (\d+)[\s\S]*?\r\n\r\n/i.exec(rest) ?? [];
     if (length === undefined || rest.length < head.length + Number(length)) return count;
     rest = rest.slice(head.length + Number(length));
@@ -180,11 +217,11 @@ describe("The connection of a refused request", () => {
   test.each(ROWS)(
     "answers the next request, or is closed: $status to $line at $server, body $framing, $size bytes, sent $when",
     async ({ server, framing, refused, size, when }) => {
-      const port = await SERVERS[server](refused.options);
+      const open = await SERVERS[server]!(refused.options);
       const { head, body } = framed[framing](size);
       const bytes = Buffer.from(headOf(refused, head));
       const { received, failed } = await converse(
-        port,
+        open,
         when === "with its head"
           ? [
               { after: 0, bytes: Buffer.concat([bytes, body]) },
@@ -218,8 +255,31 @@ describe("The connection of a refused request", () => {
       // Node's parser refuses what follows a request of HTTP/1.0.
       const next = version === "1.0" ? "" : NEXT;
       const bytes = Buffer.concat([Buffer.from(ahead + headOf(refused, head, version)), body, Buffer.from(next)]);
-      const { received, failed } = await converse(await SERVERS[server](), [{ after: 0, bytes }]);
+      const { received, failed } = await converse(await SERVERS[server]!(), [{ after: 0, bytes }]);
       expect([failed, ...statusesOf(received)]).toEqual([undefined, ...statuses]);
     }
   });
+});
+
+describe("The connection of a request that Node itself refuses, and of a refused handshake", () => {
+  const rest = Buffer.alloc(1_900_000, "x");
+  const handshake = `GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${"A".repeat(22)}==\r\n\r\n`;
+  const LAST = [
+    [400, "nonsense\r\n\r\n"],
+    [431, `GET /health HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(100_000)}\r\n\r\n`],
+    [401, handshake],
+  ] as const;
+  const lasts = (["listen", "tls"] as const).flatMap((server) =>
+    SERVERS[server] ? LAST.flatMap(([status, bytes]) => [0, 1].map((after) => ({ server, status, bytes, after }))) : [],
+  );
+  test.each(lasts)(
+    "is closed after the answer $status, whatever still comes after $after answers at $server",
+    async ({ server, status, bytes, after }) => {
+      const { received, failed } = await converse(await SERVERS[server]!(), [
+        { after: 0, bytes },
+        { after, bytes: rest },
+      ]);
+      expect([failed, ...statusesOf(received)]).toEqual([undefined, status]);
+    },
+  );
 });

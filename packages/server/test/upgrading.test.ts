@@ -17,7 +17,8 @@ function socketOf(server: EventEmitter | undefined) {
     readableLength: 0,
     unshift: vi.fn(),
     destroy: vi.fn(),
-    destroySoon: vi.fn(),
+    isPaused: () => false,
+    end: vi.fn(),
     write: vi.fn(),
     read: vi.fn(),
   });
@@ -110,11 +111,11 @@ describe("A handshake", () => {
     expect(socket.write.mock.calls).toEqual([
       ["HTTP/1.1 401 Unauthorized\r\nA: b\r\nConnection: close\r\nContent-Length: 2\r\n\r\né"],
     ]);
-    expect([socket.destroySoon.mock.calls.length, socket.destroy.mock.calls]).toEqual([1, []]);
-    // What it listened for is left to the next reader of the connection.
-    expect([socket.listenerCount("end"), socket.listenerCount("readable"), socket.listenerCount("error")]).toEqual([
-      0, 0, 1,
-    ]);
+    // What the peer still sends is dropped until it ends its side.
+    expect([socket.end.mock.calls.length, socket.destroy.mock.calls]).toEqual([1, []]);
+    const listeners = ["data", "end", "readable", "error"].map((event) => socket.listenerCount(event));
+    expect(listeners).toEqual([1, 0, 0, 1]);
+    socket.emit("close");
   });
 
   test("is decided with its protocols", async () => {
@@ -145,7 +146,7 @@ describe("A handshake", () => {
     shake();
     socket.destroyed = true;
     await turn();
-    expect([socket.write.mock.calls, socket.destroySoon.mock.calls]).toEqual([[], []]);
+    expect([socket.write.mock.calls, socket.end.mock.calls]).toEqual([[], []]);
   });
 
   test("of which the peer ends the connection, or the connection fails, is over", () => {

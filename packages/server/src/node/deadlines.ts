@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { Scope } from "@parlance/wire/scope";
+import { endWith, isClosing } from "./linger.js";
+import { leave } from "./request.js";
 
 // Node's own deadlines are timers, and timers run before data is read that arrived while the process stood still (a stopped container, a long
 // computation). Here each connection is read before it is given up.
@@ -48,8 +50,10 @@ function giveUp(
   socket: Socket & { readonly _httpMessage?: { readonly headersSent: boolean } },
   error: NodeJS.ErrnoException,
 ): void {
+  if (!socket.writable || socket._httpMessage?.headersSent) return void socket.destroy(error);
+  // Its last answer is decided, and closes it.
+  if (isClosing(socket)) return;
+  leave(socket);
   const answer = ANSWERS[error.code ?? ""] ?? "400 Bad Request";
-  if (socket.writable && !socket._httpMessage?.headersSent)
-    socket.write(`HTTP/1.1 ${answer}\r\nConnection: close\r\n\r\n`);
-  socket.destroy(error);
+  endWith(socket, `HTTP/1.1 ${answer}\r\nConnection: close\r\n\r\n`);
 }

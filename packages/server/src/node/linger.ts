@@ -13,6 +13,13 @@ const LINGER = 10_000;
 /** Connections whose last answer is decided. */
 const closing = new WeakSet<Socket>();
 
+/** Answers a connection that Node no longer answers, and closes it. */
+export function endWith(socket: Socket, answer: string): void {
+  linger(socket);
+  socket.write(answer);
+  socket.destroySoon();
+}
+
 /** Whether no further request of this connection may be processed (RFC 9112, section 9.6). */
 export function isClosing(socket: Socket): boolean {
   return closing.has(socket);

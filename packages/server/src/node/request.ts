@@ -279,8 +279,13 @@ export function isBusy(socket: Socket): boolean {
   return (callsOn.get(socket)?.size ?? 0) > 0;
 }
 
-function closeAll(this: Socket): void {
-  for (const call of [...(callsOn.get(this) ?? [])]) call.close(gone());
+/** Closes the calls of a connection that is given up. */
+export function leave(socket: Socket): void {
+  for (const call of [...(callsOn.get(socket) ?? [])]) call.close(gone());
+}
+
+function leaveThis(this: Socket): void {
+  leave(this);
 }
 
 /** Requests of one connection that may be answered at a time. Hardly a client sends a second one before the first is answered. */
@@ -313,7 +318,7 @@ export function closeWith(socket: Socket, call: Scope): () => void {
   const calls = callsOn.get(socket) ?? new Set<Scope>();
   if (!callsOn.has(socket)) {
     callsOn.set(socket, calls);
-    socket.once("close", closeAll);
+    socket.once("close", leaveThis);
   }
   calls.add(call);
   return call.hold(() => calls.delete(call));

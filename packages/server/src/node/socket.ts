@@ -8,6 +8,7 @@ import { type Apps, choose, placed } from "../apps.js";
 import { LISTEN_LIMITS } from "../limits.js";
 import type { Accepted } from "../ports.js";
 import type { App } from "../serve.js";
+import { endWith } from "./linger.js";
 import { ServerPort } from "./port.js";
 import { closeWith, isBusy, NodeRequest, toRequest } from "./request.js";
 
@@ -127,8 +128,7 @@ function refuse(
 ): void {
   const lines = { ...headers, Connection: "close", "Content-Length": String(Buffer.byteLength(body)) };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
-  (socket as Socket).destroySoon();
+  endWith(socket as Socket, `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join("")}\r\n${body}`);
 }
 
 function protocolsOf({ headers }: IncomingMessage): string[] {
