@@ -19,7 +19,8 @@ import { contractHelp, describeState, recordingAt } from "./recording.js";
 export const help = `parlance export FILE --har|--md [-o OUT] [--json]
 
 Writes a recording, or a contract's transcript, in another form: an HTTP archive that browsers and proxies open, or Markdown for a bug
-report. A cut or altered file is written up to there, with a warning; both forms say so at their end.
+report. A cut or altered file is written up to there, with a warning; both forms say so at their end. A recording may have secrets in free
+text, which nothing searches: read OUT before you share it.
 
   --har           HAR 1.2; messages of WebSockets stand in _webSocketMessages
   --md            Markdown: a heading for each connection, a line for each message
@@ -88,9 +89,16 @@ export async function command(argv: string[], io: Io): Promise<number> {
       const { state, reason } = ending;
       io.out(`${JSON.stringify({ file: name, out: values.out, state, reason, connections })}\n`);
     }
+    io.err(`parlance export: ${name} ${warningOf(header)}\n`);
     if (ending.state !== "complete") io.err(`parlance export: ${name} is ${describeState(ending)}\n`);
     return ending.state === "complete" ? exit.fine : exit.findings;
   } finally {
     await file?.close();
   }
+}
+
+/** What the reader should know before the output is shared. */
+function warningOf({ redacted, transcript }: Header): string {
+  if (redacted.length === 0 && !transcript) return "was recorded with its secrets: do not share the output";
+  return "may have secrets in free text, which is not searched: read the output before you share it";
 }

@@ -24,10 +24,9 @@ address that it prints. FILE is readable by its owner only, and is never overwri
   --raw              keep each block of an event stream to the byte, also where its fields say the same
   --json             one JSON line when it listens, { "url", "target", "file" }, and one at the end, { "file", "lines" }
 
-Left out by default: credentials in headers, cookies and queries, tickets, properties named as secrets, known forms of keys, values behind
-such names in any text (API_KEY=…), also when they are sent in pieces, and the same values wherever they stand in a later text; and from
-the start the values of this command's environment variables that are named as secrets, such as GITHUB_TOKEN.
-docs/recordings.md has the rules.
+Left out by default: headers that are not known to be harmless, properties and parameters named as secrets, well-known forms of tokens, the
+same values in any later text, and the values of this command's environment variables that are named as secrets, such as GITHUB_TOKEN.
+Free text is not searched for anything else: read FILE before you share it. docs/recordings.md has the rules.
 
 Exit codes: 0 the recording is complete, 1 it could not be written to its end, 2 usage, a contract that parlance lint refuses, or a
 file that cannot be written.

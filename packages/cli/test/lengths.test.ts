@@ -11,7 +11,6 @@ const LONG_FILES: readonly string[] = [
   "packages/client/test/peers.test.ts",
   "packages/conformance/test/proxy.test.ts",
   "packages/conformance/test/running.test.ts",
-  "packages/conformance/test/secrets.test.ts",
   "packages/edits/test/explain.test.ts",
   "packages/edits/test/node/plan.test.ts",
   "packages/inspect/test/inspect.test.ts",

@@ -1,4 +1,3 @@
-import type { Side } from "@parlance/wire";
 import { Blocks } from "./blocks.js";
 import type { Content, Happening } from "./recording.js";
 import { packedAs } from "./redaction/encoding.js";
@@ -6,11 +5,8 @@ import { packedAs } from "./redaction/encoding.js";
 /** The maximum size of a recorded body or message, in bytes; of a longer one only the size is kept. */
 export const MAX_CONTENT = 16 * 1024 * 1024;
 
-/** The recorded form of a text: a whole message or body, a part of one, or the name or id of an event. */
-export type Texts = (text: string, part?: "whole" | "part" | "id") => Content;
-
-/** Takes a message of a stream or channel. `of` names those that belong together. */
-export type Messages = (from: Side, text: string, happening: (content: Content) => Happening, of?: string) => void;
+/** The recorded form of a text: a whole message or body, a part of one, such as the name of an event. */
+export type Texts = (text: string, part?: "whole" | "part") => Content;
 
 export interface Body {
   push(bytes: Uint8Array): void;
@@ -53,23 +49,21 @@ export class EventBody implements Body {
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   readonly #blocks: Blocks;
 
-  constructor(texts: Texts, messages: Messages, note: (happening: Happening) => void, keepRaw: boolean) {
+  constructor(texts: Texts, note: (happening: Happening) => void, keepRaw: boolean) {
     this.#blocks = new Blocks(
       MAX_CONTENT,
       ({ event, raw, isUsual }) => {
         if (!event) return note({ kind: "comment", ...texts(raw) });
-        const line = (content: Content): Happening => {
-          const keep = (keepRaw || !isUsual) && content.text === event.data;
-          const exact = keep ? texts(raw, "part").text : undefined;
-          return {
-            kind: "event",
-            ...(event.event !== undefined && { event: texts(event.event, "id").text! }),
-            ...(event.id !== undefined && { id: texts(event.id, "id").text! }),
-            ...content,
-            ...(exact !== undefined && { raw: exact }),
-          };
-        };
-        messages("server", event.data, line, event.event);
+        const content = texts(event.data);
+        const keep = (keepRaw || !isUsual) && content.text === event.data;
+        const exact = keep ? texts(raw, "part").text : undefined;
+        note({
+          kind: "event",
+          ...(event.event !== undefined && { event: texts(event.event, "part").text! }),
+          ...(event.id !== undefined && { id: texts(event.id, "part").text! }),
+          ...content,
+          ...(exact !== undefined && { raw: exact }),
+        });
       },
       (size) => note({ kind: "event", size }),
     );
@@ -130,16 +124,6 @@ export function contentOf(bytes: Uint8Array, texts: Texts, keepPacked = false): 
     if (encoding !== undefined) return { size: bytes.length, encoding };
     const { text, size } = texts(latin1(bytes));
     return text === undefined ? { size: size === undefined ? 0 : bytes.length } : { base64: btoa(text) };
-  }
-}
-
-/** The text of a binary frame, and how the bytes of another are written. */
-export function binaryText(bytes: Uint8Array): { readonly text: string; readonly write: (text: string) => string } {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-    return { text, write: (clean) => btoa(latin1(new TextEncoder().encode(clean))) };
-  } catch {
-    return { text: latin1(bytes), write: btoa };
   }
 }
 

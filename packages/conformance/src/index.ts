@@ -20,7 +20,7 @@ export {
   type Line,
   leftOutAs,
 } from "./recording.js";
-export { secretsInEnvironment } from "./redaction/environment.js";
+export { secretsInEnvironment } from "./redaction/names.js";
 export { type RedactOptions, Redactor } from "./redaction/redactor.js";
 export { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./replay/answering.js";
 export { type ReplayClientOptions, replayClient } from "./replay/client.js";

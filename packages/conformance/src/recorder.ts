@@ -1,16 +1,6 @@
 import type { Side } from "@parlance/wire";
 import { isControl, parseResumeFrame } from "@parlance/wire/resume";
-import {
-  type Body,
-  binaryOf,
-  binaryText,
-  EncodedBody,
-  EventBody,
-  MAX_CONTENT,
-  type Messages,
-  type Texts,
-  WholeBody,
-} from "./bodies.js";
+import { type Body, binaryOf, EncodedBody, EventBody, MAX_CONTENT, type Texts, WholeBody } from "./bodies.js";
 import {
   type Content,
   type Entry,
@@ -20,8 +10,7 @@ import {
   type HeaderList,
   isEventStream,
 } from "./recording.js";
-import { encodingOf, packedAs } from "./redaction/encoding.js";
-import { Pieces } from "./redaction/pieces.js";
+import { encodingOf } from "./redaction/encoding.js";
 import { type RedactOptions, Redactor } from "./redaction/redactor.js";
 
 export interface RecorderOptions extends RedactOptions {
@@ -37,19 +26,7 @@ export interface RecorderOptions extends RedactOptions {
   readonly versions?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Milliseconds that a message waits for the next one, in which a secret may go on. */
-const HELD = 1000;
-
-/** A line that may wait for the text of its message, and all lines behind it. */
-interface Due {
-  line: string | undefined;
-  readonly since: number;
-}
-
-/**
- * Turns the events of connections into lines of a recording, in their order. A message in which a secret may begin waits for the next one of
- * its stream or channel, at most a second.
- */
+/** Turns the events of connections into lines of a recording, in their order. */
 export class Recorder {
   readonly #write: (line: string) => void;
   readonly #redactor: Redactor | undefined;
@@ -57,9 +34,6 @@ export class Recorder {
   readonly #began = performance.now();
   #connections = 0;
   #lines = 0;
-  #waiting: Due[] = [];
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #open = new Set<Connection>();
 
   constructor(write: (line: string) => void, options: RecorderOptions = {}) {
     this.#write = write;
@@ -84,32 +58,9 @@ export class Recorder {
 
   connection(): Connection {
     const c = ++this.#connections;
-    const note: Note = (from, happening) => {
-      const line = { t: this.#now(), c, from, ...happening } as Entry;
-      if (this.#waiting.length === 0) this.#line(formatLine(line));
-      else this.#waiting.push({ line: formatLine(line), since: line.t });
-    };
-    const later: Later = (from) => {
-      const t = this.#now();
-      const due: Due = { line: undefined, since: t };
-      this.#waiting.push(due);
-      this.#timer ??= this.#wake();
-      return (happening) => {
-        due.line = formatLine({ t, c, from, ...happening } as Entry);
-        this.#drain();
-      };
-    };
-    const over = () => this.#open.delete(connection);
-    const connection = new Connection(c, this.#redactor, this.#options, note, later, over);
-    this.#open.add(connection);
-    return connection;
-  }
-
-  /** Writes the lines that wait. Call it before the file is closed. */
-  flush(): void {
-    for (const connection of this.#open) connection.settle();
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    return new Connection(c, this.#redactor, this.#options, (from, happening) =>
+      this.#line(formatLine({ t: this.#now(), c, from, ...happening } as Entry)),
+    );
   }
 
   /** A text that is shown beside the recording, without secrets: those seen so far, and those of the headers that it answers. */
@@ -122,24 +73,6 @@ export class Recorder {
     return Math.round((performance.now() - this.#began) * 10) / 10;
   }
 
-  #drain(): void {
-    let count = 0;
-    for (; this.#waiting[count]?.line !== undefined; count++) this.#line(this.#waiting[count]!.line!);
-    if (count > 0) this.#waiting = this.#waiting.slice(count);
-  }
-
-  #wake(): ReturnType<typeof setTimeout> {
-    const timer = setTimeout(() => {
-      this.#timer = undefined;
-      const first = this.#waiting[0];
-      if (!first) return;
-      if (this.#now() - first.since >= HELD) this.flush();
-      if (this.#waiting.length > 0) this.#timer = this.#wake();
-    }, HELD);
-    (timer as { unref?: () => void }).unref?.();
-    return timer;
-  }
-
   #line(line: string): void {
     this.#lines++;
     this.#write(line);
@@ -147,8 +80,6 @@ export class Recorder {
 }
 
 type Note = (from: Side, happening: Happening) => void;
-/** Takes the place of a line whose text is not known yet. */
-type Later = (from: Side) => (happening: Happening) => void;
 
 /** One HTTP request and its answer, or one WebSocket. Call each method after its event, in order. */
 export class Connection {
@@ -157,31 +88,13 @@ export class Connection {
   readonly #redactor: Redactor | undefined;
   readonly #options: RecorderOptions;
   readonly #note: Note;
-  readonly #later: Later;
-  readonly #over: () => void;
   readonly #bodies: Partial<Record<Side, Body>> = {};
-  readonly #pieces: Partial<Record<Side, Pieces>> = {};
 
-  constructor(
-    id: number,
-    redactor: Redactor | undefined,
-    options: RecorderOptions,
-    note: Note,
-    later: Later,
-    over: () => void,
-  ) {
+  constructor(id: number, redactor: Redactor | undefined, options: RecorderOptions, note: Note) {
     this.id = id;
     this.#redactor = redactor;
     this.#options = options;
     this.#note = note;
-    this.#later = later;
-    this.#over = over;
-  }
-
-  /** Decides on the messages that wait. */
-  settle(): void {
-    this.#pieces.client?.settle();
-    this.#pieces.server?.settle();
   }
 
   request(method: string, target: string, headers: HeaderList, socket = false): void {
@@ -200,12 +113,7 @@ export class Connection {
     this.#note("server", { kind: "response", status, headers: this.#headers(headers) });
     this.#bodies.server =
       isEventStream(headers) && encodingOf(headers) === undefined
-        ? new EventBody(
-            this.#text,
-            this.#message,
-            (happening) => this.#note("server", happening),
-            this.#options.raw ?? false,
-          )
+        ? new EventBody(this.#text, (happening) => this.#note("server", happening), this.#options.raw ?? false)
         : this.#whole("server", headers);
   }
 
@@ -225,7 +133,6 @@ export class Connection {
     if (!body) return;
     delete this.#bodies[from];
     body.end();
-    if (from === "server") this.#finish();
     // The body of a request is one line, which implies its end.
     if (from === "server") this.#note(from, { kind: "end" });
   }
@@ -236,11 +143,8 @@ export class Connection {
     if (typeof data === "string" && isControl(data))
       return parseResumeFrame(data) && this.#note(from, { kind: "frame", text: data });
     if (size > MAX_CONTENT) return this.#note(from, { kind: "frame", size });
-    if (typeof data === "string") return this.#message(from, data, (content) => ({ kind: "frame", ...content }));
-    if (!this.#redactor || this.#options.metadataOnly || packedAs(data))
-      return this.#note(from, { kind: "frame", ...binaryOf(data, this.#text, !this.#redactor) });
-    const { text, write } = binaryText(data);
-    this.#message(from, text, ({ text: clean = "" }) => ({ kind: "frame", base64: write(clean) }));
+    const content = typeof data === "string" ? this.#text(data) : binaryOf(data, this.#text, !this.#redactor);
+    this.#note(from, { kind: "frame", ...content });
   }
 
   beat(from: Side, kind: "ping" | "pong"): void {
@@ -248,7 +152,6 @@ export class Connection {
   }
 
   close(from: Side, code: number, reason: string): void {
-    this.settle();
     this.#note(from, { kind: "close", code, reason: this.#options.metadataOnly ? "" : this.#scrub(reason) });
   }
 
@@ -258,22 +161,8 @@ export class Connection {
       this.#bodies[side]?.end();
       delete this.#bodies[side];
     }
-    this.#finish();
     this.#note(from, { kind: "error", text: this.#scrub(text) });
   }
-
-  #finish(): void {
-    this.settle();
-    this.#over();
-  }
-
-  /** A message of a stream or channel: a secret may go on in the next one. */
-  readonly #message: Messages = (from, text, happening, of) => {
-    if (!this.#redactor || this.#options.metadataOnly) return this.#note(from, happening(this.#text(text)));
-    this.#pieces[from] ??= new Pieces(this.#redactor);
-    const note = this.#later(from);
-    this.#pieces[from].add(text, (clean) => note(happening({ text: clean })), of);
-  };
 
   #scrub(text: string): string {
     return this.#redactor?.scrub(text) ?? text;
@@ -287,7 +176,7 @@ export class Connection {
 
   readonly #text: Texts = (text, part = "whole") => {
     if (this.#options.metadataOnly && part === "whole") return { size: new TextEncoder().encode(text).length };
-    const clean = { whole: "text", part: "scrub", id: "id" } as const;
+    const clean = { whole: "text", part: "scrub" } as const;
     return { text: this.#redactor?.[clean[part]](text) ?? text };
   };
 }

@@ -22,10 +22,7 @@ export interface Recording {
 export function record(app: Recordable, options: RecorderOptions = {}): Recording {
   const lines: string[] = [];
   const recorder = new Recorder((line) => void lines.push(line), options);
-  const text = () => {
-    recorder.flush();
-    return lines.join("") + formatLine({ end: { lines: lines.length, sha256: null } });
-  };
+  const text = () => lines.join("") + formatLine({ end: { lines: lines.length, sha256: null } });
   return {
     fetch: (request) => fetchThrough(app, recorder.connection(), request),
     webSocket: (...asked) => openThrough(app, recorder.connection(), asked),

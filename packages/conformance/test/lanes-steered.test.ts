@@ -214,7 +214,6 @@ test("frames that cannot be read are reported once, and no more of them are reco
     await new Promise((resolve) => setImmediate(resolve));
     read(Buffer.from([0x81, 1, 0x62]));
   }
-  recorder.flush();
   expect(lines.slice(1)).toMatchObject([
     { kind: "frame", text: "a" },
     { kind: "error", from: "server", text: expect.stringMatching(/^frames cannot be read: ./) },

@@ -35,35 +35,14 @@ describe("a recorder", () => {
     expect(lines[1]).toEqual({ t: 250, c: 1, from: "client", kind: "ping" });
   });
 
-  test("holds a message whose text may go on, and those behind it, at most a second", () => {
-    const { made, kinds } = recorder();
-    const first = made.connection();
-    first.request("GET", "/", [], true);
-    first.response(101, []);
-    const before = kinds().length;
-    first.frame("server", "the key is sk-live-0123456789");
-    const second = made.connection();
-    second.beat("client", "ping");
-    expect(kinds().length).toBe(before);
-    vi.advanceTimersByTime(999);
-    expect(kinds().length).toBe(before);
-    vi.advanceTimersByTime(1001);
-    expect(kinds().slice(before)).toEqual(["frame", "ping"]);
-    expect(vi.getTimerCount()).toBe(0);
-  });
-
-  test.each<[string, (made: Recorder, connection: ReturnType<Recorder["connection"]>) => void, string[]]>([
-    ["a flush", (made) => made.flush(), ["frame"]],
-    ["a close", (_, connection) => connection.close("client", 1000, ""), ["frame", "close"]],
-    ["a loss", (_, connection) => connection.error("client", "gone"), ["frame", "error"]],
-  ])("writes what it holds with %s", (_, act, written) => {
+  test("writes each line when its event comes", () => {
     const { made, kinds } = recorder();
     const connection = made.connection();
     connection.request("GET", "/", [], true);
     connection.response(101, []);
     connection.frame("server", "the key is sk-live-0123456789");
-    act(made, connection);
-    expect(kinds().slice(2)).toEqual(written);
+    expect(kinds()).toEqual(["request", "response", "frame"]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test("leaves out texts, queries and values where it keeps metadata alone", () => {

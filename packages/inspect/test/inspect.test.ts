@@ -145,7 +145,7 @@ describe("a planted secret", () => {
     const root = await temporary();
     await writeFile(join(root, "x"), "a\n");
     const say = async function* () {
-      yield { type: "word", text: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+Bearer abcdefgh12345678\n" };
+      yield { type: "word", text: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+sk-abcdefgh12345678\n" };
       yield { type: "over" };
     };
     const { client, rows, post } = await inspected({ say, root });

@@ -22,7 +22,7 @@ export class Afterwards {
       <A extends unknown[]>(call: (...args: A) => void) =>
       (...args: A) => {
         this.#calls.push(() => call.apply(seen, args));
-        this.#due ??= setImmediate(() => this.#run());
+        this.#due ??= setImmediate(() => this.flush());
       };
     const { id, request, response, body, end, frame, beat, close, error } = seen;
     return {
@@ -38,13 +38,8 @@ export class Afterwards {
     };
   }
 
-  /** Records what is left, and the messages that wait. */
+  /** Records what is left. */
   flush(): void {
-    this.#run();
-    this.#recorder.flush();
-  }
-
-  #run(): void {
     clearImmediate(this.#due);
     this.#due = undefined;
     const calls = this.#calls;

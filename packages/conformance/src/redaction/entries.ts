@@ -7,11 +7,10 @@ interface Texts {
   headers(headers: HeaderList): HeaderList;
   text(text: string): string;
   scrub(text: string): string;
-  id(text: string): string;
 }
 
 /** The entries of a recording, without their secrets. */
-export class Entries {
+export class EntryCleaner {
   readonly #texts: Texts;
   /** Of bodies that are not read yet, by side and connection. */
   readonly #encodings = new Map<string, string>();
@@ -46,8 +45,8 @@ export class Entries {
     const { raw, ...event } = clean;
     return {
       ...event,
-      ...(event.event !== undefined && { event: this.#texts.id(event.event) }),
-      ...(event.id !== undefined && { id: this.#texts.id(event.id) }),
+      ...(event.event !== undefined && { event: this.#texts.scrub(event.event) }),
+      ...(event.id !== undefined && { id: this.#texts.scrub(event.id) }),
       // The block has the text: what was replaced in one is in the other.
       ...(raw !== undefined && text === entry.text && { raw: this.#texts.scrub(raw) }),
     };

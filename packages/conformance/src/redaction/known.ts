@@ -1,94 +1,118 @@
-/** The minimum length of a secret that is searched for, in characters. */
-export const SHORTEST = 8;
+import { isWord, MIN_SECRET } from "./names.js";
 
-/**
- * Texts that are replaced everywhere. A position is compared only if its first characters may begin one, so thousands of
- * them cost no more than a few.
- */
+/** The most secrets that are searched for in other texts, without those of the caller. The oldest is dropped first. */
+const MAX_KNOWN = 1000;
+
+/** The placeholder of a secret in a recording. */
+export const PLACEHOLDER = /__redacted_\d+__/g;
+const IS_PLACEHOLDER = new RegExp(`^${PLACEHOLDER.source}$`);
+
+/** The secrets of one recording, each with its placeholder. */
 export class Known {
-  /** Texts by their first characters, the longest first: one may begin another. */
+  readonly #placeholders = new Map<string, string>();
+  /** Those of the caller, which are never dropped. */
+  readonly #given = new Map<string, string>();
+  /** Values of headers, which are not searched for. */
+  readonly #hidden = new Map<string, string>();
+  /** The written forms by their first characters, the longest first: one may begin another. */
   readonly #byHead = new Map<string, { readonly text: string; readonly instead: string }[]>();
-  /** The number of heads with each mark. */
+  /** Counts the heads by a hash, so that most positions of a text cost one look. */
   readonly #marks = new Uint16Array(1 << 16);
-  /** How many heads begin with a text that is shorter than a head. */
-  readonly #beginnings = new Map<string, number>();
-  /** The length of the longest text so far. */
-  #longest = 0;
+  #count = 0;
 
-  /** How many beginnings they have. */
-  get size(): number {
-    return this.#byHead.size;
+  /** The placeholder of a secret. It is searched for from now on, unless other texts may have it as a word. */
+  of(secret: string): string {
+    if (IS_PLACEHOLDER.test(secret)) return secret;
+    const found = this.#given.get(secret) ?? this.#placeholders.get(secret);
+    if (found !== undefined) return found;
+    const placeholder = this.#hidden.get(secret) ?? this.#next();
+    this.#placeholders.set(secret, placeholder);
+    if (!isWord(secret)) for (const form of formsOf(secret)) this.#add(form, placeholder);
+    if (this.#placeholders.size > MAX_KNOWN) this.#drop();
+    return placeholder;
   }
 
-  add(text: string, instead: string): void {
-    if (text.length < SHORTEST) return;
-    const head = text.slice(0, SHORTEST);
+  /** The placeholder of a value that is not searched for. */
+  hide(value: string): string {
+    const found = this.#given.get(value) ?? this.#placeholders.get(value) ?? this.#hidden.get(value);
+    if (found !== undefined) return found;
+    if (this.#hidden.size >= MAX_KNOWN) this.#hidden.clear();
+    const placeholder = this.#next();
+    this.#hidden.set(value, placeholder);
+    return placeholder;
+  }
+
+  /** Searches for a secret of the caller, also where it is a word. */
+  give(secret: string): void {
+    if (this.#given.has(secret)) return;
+    const placeholder = this.#next();
+    this.#given.set(secret, placeholder);
+    for (const form of formsOf(secret)) this.#add(form, placeholder);
+  }
+
+  /** A text with the placeholders of its secrets. */
+  replaceIn(text: string): string {
+    if (this.#byHead.size === 0) return text;
+    let replaced = "";
+    let from = 0;
+    for (let at = 0; at + MIN_SECRET <= text.length; at++) {
+      if (this.#marks[markAt(text, at)] === 0) continue;
+      const found = this.#byHead.get(text.slice(at, at + MIN_SECRET))?.find((one) => text.startsWith(one.text, at));
+      if (!found) continue;
+      replaced += text.slice(from, at) + found.instead;
+      from = at + found.text.length;
+      at = from - 1;
+    }
+    return from === 0 ? text : replaced + text.slice(from);
+  }
+
+  #next(): string {
+    return `__redacted_${++this.#count}__`;
+  }
+
+  #add(text: string, instead: string): void {
+    if (text.length < MIN_SECRET) return;
+    const head = text.slice(0, MIN_SECRET);
     const others = this.#byHead.get(head) ?? [];
     if (others.some((one) => one.text === text)) return;
-    if (others.length === 0) this.#count(head, 1);
-    this.#longest = Math.max(this.#longest, text.length);
+    if (others.length === 0) this.#marks[markAt(head, 0)]!++;
     this.#byHead.set(
       head,
       [...others, { text, instead }].sort((a, b) => b.text.length - a.text.length),
     );
   }
 
-  /** Removes a text that has this replacement. */
-  delete(text: string, instead: string): void {
-    const head = text.slice(0, SHORTEST);
-    const others = this.#byHead.get(head);
-    const left = others?.filter((one) => one.text !== text || one.instead !== instead);
-    if (!others || !left || left.length === others.length) return;
-    if (left.length > 0) this.#byHead.set(head, left);
-    else {
-      this.#byHead.delete(head);
-      this.#count(head, -1);
-    }
-  }
-
-  /** The places of these texts, from left to right. */
-  find(text: string): { readonly from: number; readonly to: number; readonly instead: string }[] {
-    const all: { from: number; to: number; instead: string }[] = [];
-    if (this.#byHead.size === 0) return all;
-    for (let at = 0; at + SHORTEST <= text.length; at++) {
-      if (this.#marks[markAt(text, at)] === 0) continue;
-      const found = this.#byHead.get(text.slice(at, at + SHORTEST))?.find((one) => text.startsWith(one.text, at));
-      if (!found) continue;
-      all.push({ from: at, to: at + found.text.length, instead: found.instead });
-      at += found.text.length - 1;
-    }
-    return all;
-  }
-
-  /** The position from which the end of a text begins one of these texts; the text's length if it begins none. */
-  unfinished(text: string): number {
-    for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at++) {
-      const left = text.length - at;
-      if (left < SHORTEST) {
-        if (this.#beginnings.has(text.slice(at))) return at;
-      } else if (this.#marks[markAt(text, at)] !== 0) {
-        const rest = text.slice(at);
-        if (this.#byHead.get(rest.slice(0, SHORTEST))?.some((one) => one.text.startsWith(rest))) return at;
+  #drop(): void {
+    const [oldest, placeholder] = this.#placeholders.entries().next().value!;
+    this.#placeholders.delete(oldest);
+    for (const form of formsOf(oldest)) {
+      const head = form.slice(0, MIN_SECRET);
+      const others = this.#byHead.get(head);
+      const left = others?.filter(({ text, instead }) => text !== form || instead !== placeholder);
+      if (!others || left?.length === others.length) continue;
+      if (left!.length > 0) this.#byHead.set(head, left!);
+      else {
+        this.#byHead.delete(head);
+        this.#marks[markAt(head, 0)]!--;
       }
-    }
-    return text.length;
-  }
-
-  #count(head: string, by: 1 | -1): void {
-    this.#marks[markAt(head, 0)]! += by;
-    for (let length = 1; length < SHORTEST; length++) {
-      const beginning = head.slice(0, length);
-      const count = (this.#beginnings.get(beginning) ?? 0) + by;
-      if (count === 0) this.#beginnings.delete(beginning);
-      else this.#beginnings.set(beginning, count);
     }
   }
 }
 
+/** How a secret is written in a text: plain, in JSON, in JSON within JSON, in a URL, in base64. */
+function formsOf(secret: string): Set<string> {
+  const json = JSON.stringify(secret).slice(1, -1);
+  const url = encodeUrl(secret);
+  const bytes = Array.from(new TextEncoder().encode(secret), (byte) => String.fromCharCode(byte)).join("");
+  const base64 = btoa(bytes).replace(/=+$/, "");
+  // Bytes that are not UTF-8 are read as one character each.
+  return new Set([secret, json, JSON.stringify(json).slice(1, -1), url, url.replaceAll("%20", "+"), base64, bytes]);
+}
+
+/** A text as a part of a URL. A lone surrogate has no form in one. */
+export const encodeUrl = (text: string) => encodeURIComponent(text.replace(/\p{Surrogate}/gu, ""));
+
 function markAt(text: string, at: number): number {
-  return (
-    (((text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)) * 31 + text.charCodeAt(at + 4)) * 31 +
-      text.charCodeAt(at + SHORTEST - 1)) &
-    0xffff
-  );
+  const first = text.charCodeAt(at) * 31 + text.charCodeAt(at + 1);
+  return ((first * 31 + text.charCodeAt(at + 4)) * 31 + text.charCodeAt(at + MIN_SECRET - 1)) & 0xffff;
 }

@@ -2,7 +2,8 @@ import type { Contract } from "@parlance/wire";
 import { visible } from "@parlance/wire/internal/escape";
 import { Scope, within } from "@parlance/wire/scope";
 import type { HeaderList } from "../recording.js";
-import { PLACEHOLDER } from "../redaction/placeholders.js";
+import { PLACEHOLDER } from "../redaction/known.js";
+import { MIN_SECRET } from "../redaction/names.js";
 import { Redactor } from "../redaction/redactor.js";
 import { type Difference, formatDifferences, Matcher, type MatchOptions } from "./match.js";
 import type { Tape } from "./tape.js";
@@ -48,10 +49,11 @@ export class Replaying {
     this.wait = wait;
     this.#tape = tape;
     this.#speed = speed;
-    this.#redactor = new Redactor({ contract });
     // The value of a placeholder is a secret.
-    for (const [recorded, now] of Object.entries(values ?? {}))
-      if (recorded.startsWith("__redacted_")) this.learn([["Authorization", now]]);
+    const secrets = Object.entries(values ?? {}).flatMap(([recorded, now]) =>
+      recorded.startsWith("__redacted_") && now.length >= MIN_SECRET ? [now] : [],
+    );
+    this.#redactor = new Redactor({ contract, secrets });
   }
 
   /** Collects the secrets of a live request, so that no problem shows them. */

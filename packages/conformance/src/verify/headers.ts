@@ -2,7 +2,7 @@ import { type AnyContract, assertChecked, checkOf, inputName, unbindAnswer } fro
 import { parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 import type { Conversations } from "../conversation.js";
 import { type HeaderList, headerOf } from "../recording.js";
-import { PLACEHOLDER } from "../redaction/placeholders.js";
+import { PLACEHOLDER } from "../redaction/known.js";
 import type { Find, Open } from "./finding.js";
 
 /** What any server or gateway answers before an operation is called (RFC 9110, section 15; RFC 6585), whatever the contract declares. */

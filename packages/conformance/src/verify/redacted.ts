@@ -1,7 +1,7 @@
 import type { Flaw, Parameter } from "@parlance/wire";
 import { parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 import type { Conversations } from "../conversation.js";
-import { PLACEHOLDER } from "../redaction/placeholders.js";
+import { PLACEHOLDER } from "../redaction/known.js";
 import type { Open } from "./finding.js";
 
 const IS_REDACTED = new RegExp(PLACEHOLDER.source);
