@@ -9,7 +9,6 @@ import { Caller, type Clean } from "./calls.js";
 import { Credentials } from "./credentials.js";
 import type { EditText } from "./edit-texts.js";
 import { Connections } from "./faults.js";
-import { jsonOf } from "./guard.js";
 import { Log, type LogLimits } from "./log.js";
 import { openRecording, Replays } from "./recordings.js";
 import { Review } from "./review.js";
@@ -157,9 +156,5 @@ export async function review(options: ReviewOptions): Promise<Site> {
   const own = new Review("review", texts, options.root);
   const assets = await loadAssets(options.page);
   const state = async (): Promise<PageState> => ({ logs: [], review: await own.view() });
-  const applying = applyRoutes(
-    () => own,
-    (handle) => async (request) => handle(await jsonOf(request)),
-  );
-  return serveSite(assets, { "GET /api/state": state, ...applying }, options.port);
+  return serveSite(assets, { "GET /api/state": state, ...applyRoutes(() => own) }, options.port);
 }

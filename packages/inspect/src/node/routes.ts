@@ -45,21 +45,40 @@ const MAX_LOGS = 8;
 const MAX_TIMES = 1000;
 
 export function routesOf(inspected: Inspected): Routes {
-  const { logs, replays, live } = inspected;
-  const logAt = (id: unknown): Log => {
-    const log = logs.get(String(id));
-    if (!log) throw new BadRequest("this log is not open");
-    return log;
+  const opened: Opened = {
+    ...inspected,
+    logAt: (id) => {
+      const log = inspected.logs.get(String(id));
+      if (!log) throw new BadRequest("this log is not open");
+      return log;
+    },
+    needLive: () => {
+      if (inspected.live) return inspected.live;
+      throw new BadRequest("there is no server behind the inspector: only recordings are open");
+    },
   };
-  const needLive = () => {
-    if (!live) throw new BadRequest("there is no server behind the inspector: only recordings are open");
-    return live;
+  return {
+    ...logRoutes(opened),
+    ...replayRoutes(opened),
+    ...callRoutes(opened),
+    ...faultRoutes(opened),
+    ...caseRoutes(opened),
+    ...reviewRoutes(opened),
   };
-  const posted =
-    (handle: (body: Readonly<Record<string, unknown>>) => Promise<object> | object): RouteHandler =>
-    async (request) =>
-      handle(await jsonOf(request));
+}
 
+/** What is inspected, and how routes reach it: what is absent refuses the request. */
+interface Opened extends Inspected {
+  readonly logAt: (id: unknown) => Log;
+  readonly needLive: () => NonNullable<Inspected["live"]>;
+}
+
+const posted =
+  (handle: (body: Readonly<Record<string, unknown>>) => Promise<object> | object): RouteHandler =>
+  async (request) =>
+    handle(await jsonOf(request));
+
+function logRoutes({ logs, live, open, logAt }: Opened): Routes {
   return {
     "GET /api/feed": async (_, { searchParams }, response) => {
       await streamRows(logAt(searchParams.get("log")), Number(searchParams.get("from") ?? 1), response);
@@ -73,7 +92,7 @@ export function routesOf(inspected: Inspected): Routes {
     "GET /api/search": async (_, { searchParams }) =>
       searchRows(logAt(searchParams.get("log")), searchParams.get("text") ?? "", Number(searchParams.get("from") ?? 1)),
     "POST /api/open": async (request, { searchParams }) => {
-      const log = await inspected.open(searchParams.get("name") ?? "recording", request);
+      const log = await open(searchParams.get("name") ?? "recording", request);
       logs.set(log.id, log);
       const others = [...logs.keys()].filter((id) => id !== live?.log.id);
       if (others.length > MAX_LOGS) logs.delete(others[0]!);
@@ -85,12 +104,22 @@ export function routesOf(inspected: Inspected): Routes {
       await pipeline(Readable.from(exported(log, searchParams.get("as"))), response);
       return undefined;
     },
+  };
+}
+
+function replayRoutes({ replays, logAt, needLive }: Opened): Routes {
+  return {
     "POST /api/replay": posted(async ({ log, as }) => {
       if (as === "server") return replays.serve(logAt(log));
       const { url, headers } = needLive();
       return { problems: await replays.asClient(logAt(log), url, headers) };
     }),
     "POST /api/replay/stop": posted(async ({ id }) => ({ problems: await replays.stop(String(id)) })),
+  };
+}
+
+function callRoutes({ needLive }: Opened): Routes {
+  return {
     "POST /api/check": posted(({ frame, text, ...call }) => {
       const { caller } = needLive();
       const broken = frame ? caller.checkFrame(String(frame), String(text)) : caller.check(callOf(call));
@@ -117,30 +146,44 @@ export function routesOf(inspected: Inspected): Routes {
       for (let at = 0; at < timesOf(times); at++) connections.inject(Number(connection), String(text));
       return { outcome: { ok: true, text: `Sent on connection ${connection}.` } };
     }),
+  };
+}
+
+function timesOf(times: unknown): number {
+  const number = Number(times);
+  if (!Number.isInteger(number) || number < 1 || number > MAX_TIMES)
+    throw new BadRequest(`repeat it between 1 and ${MAX_TIMES} times`);
+  return number;
+}
+
+function faultRoutes({ needLive }: Opened): Routes {
+  return {
     "POST /api/fault": posted(({ connection, fault, from }) => {
       if (!faults.includes(fault as FaultName)) throw new BadRequest(`name a fault: ${faults.join(", ")}`);
       needLive().connections.disturb(Number(connection), fault as FaultName, from === "client" ? "client" : "server");
       return {};
     }),
+  };
+}
+
+function caseRoutes({ cases, logAt }: Opened): Routes {
+  return {
     "POST /api/case": posted(async ({ log, connection, name }) => {
-      if (inspected.cases === undefined) throw new BadRequest("there is no folder for transcripts");
+      if (cases === undefined) throw new BadRequest("there is no folder for transcripts");
       if (!/^[\w-]{1,100}$/.test(String(name))) throw new BadRequest("name it with letters, digits, - and _");
       const own = logAt(log);
       const entries = [...own.entries(Number(connection))];
       const text = transcriptOf(own.talk, entries, `Taken from ${own.name}, connection ${connection}.`);
-      const file = join(inspected.cases, `${name}.jsonl`);
+      const file = join(cases, `${name}.jsonl`);
       await writeFile(file, text, { flag: "wx" }).catch((error) => {
         throw new BadRequest(`${file} was not written: ${(error as NodeJS.ErrnoException).code}`);
       });
       return { file };
     }),
-    ...reviewRoutes(inspected, logAt, posted),
   };
 }
 
-type Posted = (handle: (body: Readonly<Record<string, unknown>>) => Promise<object> | object) => RouteHandler;
-
-function reviewRoutes({ root }: Inspected, logAt: (id: unknown) => Log, posted: Posted): Routes {
+function reviewRoutes({ root, logAt }: Opened): Routes {
   const reviews = new Map<string, Review>();
   return {
     // Of one message by its number, or of all that a stream or channel wrote.
@@ -166,12 +209,12 @@ function reviewRoutes({ root }: Inspected, logAt: (id: unknown) => Log, posted: 
       const review = reviews.get(id);
       if (!review) throw new BadRequest("this review is no longer open");
       return review;
-    }, posted),
+    }),
   };
 }
 
 /** Applying and undoing, for the reviews of a conversation and for one that stands alone. */
-export function applyRoutes(reviewAt: (id: string) => Review, posted: Posted): Routes {
+export function applyRoutes(reviewAt: (id: string) => Review): Routes {
   return {
     "POST /api/apply": posted(({ review, changes }) => {
       if (!Array.isArray(changes)) throw new BadRequest("say which changes");
@@ -179,11 +222,4 @@ export function applyRoutes(reviewAt: (id: string) => Review, posted: Posted): R
     }),
     "POST /api/undo": posted(({ review }) => reviewAt(String(review)).undo()),
   };
-}
-
-function timesOf(times: unknown): number {
-  const number = Number(times);
-  if (!Number.isInteger(number) || number < 1 || number > MAX_TIMES)
-    throw new BadRequest(`repeat it between 1 and ${MAX_TIMES} times`);
-  return number;
 }

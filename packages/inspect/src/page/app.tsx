@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { ReviewView } from "../review.js";
 import type { Found, LogInfo, Row } from "../row.js";
@@ -84,33 +85,19 @@ function useSearch(log: LogInfo | undefined, view: LogView, draw: () => void): v
 }
 
 export function App({ state: first }: { readonly state: PageState }) {
-  const [logs, setLogs] = useState(first.logs);
-  // A recording that was named is what its user wants to see.
-  const [log, setLog] = useState<LogInfo | undefined>(first.logs.at(-1));
-  const view = useLog(log);
-  const [, redraw] = useReducer((count: number) => count + 1, 0);
-  useSearch(log, view, () => redraw(undefined));
   const [row, setRow] = useState<Row>();
   const [panel, setPanel] = useState<Panel>("message");
   const [review, setReview] = useState<ReviewView>();
   const [problem, setProblem] = useState("");
+  const { logs, log, show, opened } = useLogs(first, () => {
+    setRow(undefined);
+    setReview(undefined);
+  });
+  const { view, filter } = useFiltered(log);
+  useDrop((file) => void openFile(file, opened).then(setProblem));
   const { contract } = first;
   const names = contract ? [...Object.keys(contract.operations), ...Object.keys(contract.channels)] : [];
   const [draft, setDraft] = useState<Draft>({ name: names[0] ?? "" });
-  const show = (one: LogInfo) => {
-    setLog(one);
-    setRow(undefined);
-    setReview(undefined);
-  };
-  const opened = (one: LogInfo) => {
-    setLogs((all) => [...all, one]);
-    show(one);
-  };
-  useDrop((file) => void openFile(file, opened).then(setProblem));
-  const filter = (next: LogView["filter"]) => {
-    view.set(next);
-    redraw(undefined);
-  };
   const choose = (one: Row) => {
     setRow(one);
     setPanel("message");
@@ -130,40 +117,15 @@ export function App({ state: first }: { readonly state: PageState }) {
   };
   const call = view.call(view.filter.connection);
   const canSend = first.target !== undefined && contract;
-  const [decisions, setDecisions] = useState<Decisions>(new Map());
-  const decide = (one: Decision) => setDecisions((all) => new Map(all).set(one.row.n, one));
-  const dismiss = (n: number) => setDecisions((all) => new Map([...all].filter(([at]) => at !== n)));
+  const { decisions, decide, dismiss } = useDecisions();
   const isNeeded = Boolean(canSend) && (panel === "send" || view.asks.size > 0);
   const credentials = useCredentials(isNeeded, view.calls.size);
   return (
     <>
-      <header>
-        <h1>
-          {contract?.name ?? "Inspector"}
-          {first.target !== undefined && (
-            <span class="soft">
-              {" "}
-              {first.target}: connect your client to <code>{first.proxy}</code>
-            </span>
-          )}
-        </h1>
-        <nav aria-label="Conversations">
-          {logs.map((one) => (
-            <button key={one.id} type="button" aria-pressed={one.id === log?.id} onClick={() => show(one)}>
-              {one.live ? "Live" : one.name}
-            </button>
-          ))}
-        </nav>
+      <Header state={first} logs={logs} chosen={log} show={show}>
         <Recording state={first} log={log} connection={view.filter.connection} opened={opened} />
-      </header>
-      <div role="status" class="notices">
-        {problem && <p class="problem">{problem}</p>}
-        {view.error && <p class="problem">{view.error}</p>}
-        {view.dropped > 0 && <p class="notice">The {view.dropped} oldest rows are no longer held.</p>}
-        {view.ending !== undefined && view.ending !== "complete" && (
-          <p class="notice">The recording is {view.ending}.</p>
-        )}
-      </div>
+      </Header>
+      <Notices view={view} problem={problem} />
       <main>
         {canSend && log?.live && <Asks {...{ view, decisions, credentials, choose, edit, decide, dismiss }} />}
         <div class="columns">
@@ -185,12 +147,8 @@ export function App({ state: first }: { readonly state: PageState }) {
               {canSend && <Tab name="send" panel={panel} set={setPanel} />}
               <Tab name="edits" panel={panel} set={setPanel} />
             </nav>
-            {panel === "message" &&
-              (row && log ? (
-                <Detail log={log.id} row={row} contract={contract} review={edits} />
-              ) : (
-                <p class="soft">Choose a message.</p>
-              ))}
+            {panel === "message" && row && log && <Detail log={log.id} row={row} contract={contract} review={edits} />}
+            {panel === "message" && !row && <p class="soft">Choose a message.</p>}
             {panel === "send" && canSend && (
               <Send
                 {...{ contract, draft, setDraft, credentials }}
@@ -198,16 +156,91 @@ export function App({ state: first }: { readonly state: PageState }) {
                 decided={(asked, label, outcome) => decide({ row: asked, label, outcome })}
               />
             )}
-            {panel === "edits" &&
-              (review ? (
-                <Edits review={review} />
-              ) : (
-                <p class="soft">Choose a message, and in it “Edits in this message”.</p>
-              ))}
+            {panel === "edits" && review && <Edits review={review} />}
+            {panel === "edits" && !review && <p class="soft">Choose a message, and in it “Edits in this message”.</p>}
           </section>
         </div>
       </main>
     </>
+  );
+}
+
+/** The live conversation and recordings, and which of them is shown. */
+function useLogs(first: PageState, changed: () => void) {
+  const [logs, setLogs] = useState(first.logs);
+  // A recording that was named is what its user wants to see.
+  const [log, setLog] = useState(first.logs.at(-1));
+  const show = (one: LogInfo) => {
+    setLog(one);
+    changed();
+  };
+  const opened = (one: LogInfo) => {
+    setLogs((all) => [...all, one]);
+    show(one);
+  };
+  return { logs, log, show, opened };
+}
+
+/** The rows of a log that its filter shows. */
+function useFiltered(log: LogInfo | undefined) {
+  const view = useLog(log);
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  useSearch(log, view, () => redraw(undefined));
+  const filter = (next: LogView["filter"]) => {
+    view.set(next);
+    redraw(undefined);
+  };
+  return { view, filter };
+}
+
+/** How asks were answered, until they are dismissed. */
+function useDecisions() {
+  const [decisions, setDecisions] = useState<Decisions>(new Map());
+  const decide = (one: Decision) => setDecisions((all) => new Map(all).set(one.row.n, one));
+  const dismiss = (n: number) => setDecisions((all) => new Map([...all].filter(([at]) => at !== n)));
+  return { decisions, decide, dismiss };
+}
+
+interface HeaderProps {
+  readonly state: PageState;
+  readonly logs: readonly LogInfo[];
+  readonly chosen: LogInfo | undefined;
+  readonly show: (log: LogInfo) => void;
+  readonly children: ComponentChildren;
+}
+
+function Header({ state: { contract, target, proxy }, logs, chosen, show, children }: HeaderProps) {
+  return (
+    <header>
+      <h1>
+        {contract?.name ?? "Inspector"}
+        {target !== undefined && (
+          <span class="soft">
+            {" "}
+            {target}: connect your client to <code>{proxy}</code>
+          </span>
+        )}
+      </h1>
+      <nav aria-label="Conversations">
+        {logs.map((one) => (
+          <button key={one.id} type="button" aria-pressed={one.id === chosen?.id} onClick={() => show(one)}>
+            {one.live ? "Live" : one.name}
+          </button>
+        ))}
+      </nav>
+      {children}
+    </header>
+  );
+}
+
+function Notices({ view, problem }: { readonly view: LogView; readonly problem: string }) {
+  return (
+    <div role="status" class="notices">
+      {problem && <p class="problem">{problem}</p>}
+      {view.error && <p class="problem">{view.error}</p>}
+      {view.dropped > 0 && <p class="notice">The {view.dropped} oldest rows are no longer held.</p>}
+      {view.ending !== undefined && view.ending !== "complete" && <p class="notice">The recording is {view.ending}.</p>}
+    </div>
   );
 }
 

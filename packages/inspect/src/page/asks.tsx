@@ -4,7 +4,7 @@ import type { Row } from "../row.js";
 import { get } from "./api.js";
 import { CredentialChoice } from "./credentials.js";
 import { visible, visibleLine } from "./inert.js";
-import { type Draft, type Sent, sendDraft } from "./send-draft.js";
+import { type Draft, sendDraft } from "./send-draft.js";
 import type { LogView } from "./store.js";
 import { Tree } from "./tree.js";
 
@@ -83,7 +83,7 @@ function Ask({ row, isWaiting, decision, credentials, choose, edit, decide, dism
   const answer = async (one: Answer) => {
     const { label } = one;
     decide({ row, label });
-    const { broken, outcome } = await sendDraft(draftOf(one)).catch(failed);
+    const { broken, outcome } = await sendDraft(draftOf(one));
     decide({ row, label, outcome: outcome ?? { ok: false, text: `Not sent: ${broken?.message}` } });
   };
   return (
@@ -161,5 +161,3 @@ function Decided({ decision, dismiss }: { readonly decision: Decision; readonly 
     </p>
   );
 }
-
-const failed = (error: unknown): Sent => ({ outcome: { ok: false, text: (error as Error).message } });

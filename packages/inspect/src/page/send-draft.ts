@@ -29,11 +29,19 @@ interface Sending {
   readonly force?: boolean;
 }
 
-/** Sends a draft, unless it breaks the contract. */
-export function sendDraft(
+/** Sends a draft, unless it breaks the contract. An inspector that is gone is an outcome too. */
+export async function sendDraft(
   { name, message, parameters, body, connection, credentials }: Draft,
-  { text = body === undefined ? "" : JSON.stringify(body), times, force }: Sending = {},
+  { text = body === undefined ? "" : JSON.stringify(body), times = 1, force }: Sending = {},
 ): Promise<Sent> {
-  if (message !== undefined) return post("/api/frame", { connection, channel: name, text, times, force });
-  return post("/api/call", { name, parameters, times, force, credentials, ...(text !== "" && { body: text }) });
+  try {
+    const sent: Sent =
+      message === undefined
+        ? await post("/api/call", { name, parameters, times, force, credentials, ...(text !== "" && { body: text }) })
+        : await post("/api/frame", { connection, channel: name, text, times, force });
+    if (!sent.outcome || times === 1) return sent;
+    return { outcome: { ...sent.outcome, text: `Sent ${times} times. The last: ${sent.outcome.text}` } };
+  } catch (error) {
+    return { outcome: { ok: false, text: (error as Error).message } };
+  }
 }

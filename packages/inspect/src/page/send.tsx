@@ -8,7 +8,7 @@ import { CredentialChoice } from "./credentials.js";
 import { Field } from "./form.js";
 import { visible, visibleLine } from "./inert.js";
 import { Parameter } from "./parameter.js";
-import { type Draft, type Sent, sendDraft } from "./send-draft.js";
+import { type Draft, sendDraft } from "./send-draft.js";
 import type { LogView } from "./store.js";
 
 interface SendProps {
@@ -24,7 +24,7 @@ interface SendProps {
 
 /** A call or a channel's message: a form from its schema, and its JSON beside it. */
 export function Send({ contract, view, draft, setDraft, credentials, decided }: SendProps) {
-  const { name, message, connection } = draft;
+  const { name, message } = draft;
   const [parameters, setParameters] = useState<Readonly<Record<string, string>>>({});
   const [text, setText] = useState("");
   const [times, setTimes] = useState(1);
@@ -53,20 +53,12 @@ export function Send({ contract, view, draft, setDraft, credentials, decided }: 
   };
   const send = async (force: boolean) => {
     setAnswer(undefined);
-    const sent = await sendDraft({ ...draft, parameters, credentials: as }, { text, times, force }).catch(
-      (error): Sent => ({ outcome: { ok: false, text: (error as Error).message } }),
-    );
-    const { broken: wrong, outcome } = sent;
-    setBroken(wrong?.message ?? "");
-    if (!outcome) return;
-    setAnswer(times > 1 ? { ...outcome, text: `Sent ${times} times. The last: ${outcome.text}` } : outcome);
+    const sent = await sendDraft({ ...draft, parameters, credentials: as }, { text, times, force });
+    setBroken(sent.broken?.message ?? "");
+    setAnswer(sent.outcome);
     // The values may be others than those of the button that opened the form.
-    if (draft.ask) decided(draft.ask.row, `${message ?? name}, as edited`, outcome);
+    if (sent.outcome && draft.ask) decided(draft.ask.row, `${message ?? name}, as edited`, sent.outcome);
   };
-  const open = [...(view?.calls.values() ?? [])].filter(
-    (call) => call.socket && call.name === name && call.state === "open",
-  );
-  const target = Object.entries((operation ?? channel)?.parameters ?? {});
   return (
     <section class="send" aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>Send</h2>
@@ -74,78 +66,19 @@ export function Send({ contract, view, draft, setDraft, credentials, decided }: 
       <p class="soft">{contract.summaries[name]}</p>
       {draft.ask && <Answering ask={draft.ask} />}
       {message !== undefined && (
-        <p class="scalar">
-          <label for={`${id}-on`}>On the connection</label>
-          <select
-            id={`${id}-on`}
-            value={String(connection ?? "")}
-            onChange={(event) =>
-              setDraft(onConnection({ ...draft, body: isJson ? value : undefined }, event.currentTarget.value))
-            }
-          >
-            <option value="">{open.length === 0 ? "none is open: open the channel first" : "choose"}</option>
-            {open.map(({ c }) => (
-              <option key={c} value={String(c)}>
-                {c}
-              </option>
-            ))}
-          </select>
-        </p>
+        <ConnectionChoice
+          {...{ view, draft }}
+          choose={(chosen) => setDraft(onConnection({ ...draft, body: isJson ? value : undefined }, chosen))}
+        />
       )}
-      {message === undefined &&
-        target.map(([key, parameter]) => (
-          <Parameter
-            key={key}
-            name={key}
-            kind={`${parameter.in}, ${parameter.type}${parameter.required || parameter.in === "path" ? "" : ", optional"}`}
-            note={contract.parameters[name]?.[key] ?? {}}
-            value={parameters[key] ?? ""}
-            change={(next) => setParameters({ ...parameters, [key]: next })}
-          />
-        ))}
+      {message === undefined && <Parameters {...{ contract, name }} values={parameters} change={setParameters} />}
       {schema && !isAnswer(contract, draft) && <Examples schema={schema.examples ?? []} choose={change} />}
       {(schema || operation?.binary) && (
-        <div class="sides">
-          <div class="pane">
-            {schema && isJson && (
-              <Field
-                schemas={contract.schemas}
-                node={schema}
-                base={schema}
-                name={title!}
-                value={value}
-                begin={isAnswer(contract, draft) ? blank : initial}
-                change={change}
-              />
-            )}
-            {!isJson && <p class="soft">The text beside is no JSON: it is sent as it is.</p>}
-          </div>
-          <div class="pane">
-            <label for={`${id}-raw`}>Raw text</label>
-            <textarea
-              id={`${id}-raw`}
-              class="raw"
-              rows={Math.min(40, Math.max(8, text.split("\n").length + 1))}
-              dir="auto"
-              spellcheck={false}
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          </div>
-        </div>
+        <Body {...{ contract, draft, text, setText, change }} title={schema && title} />
       )}
       {isJson && places(value).length > 0 && <Corrupt value={value} change={change} />}
       <p class="buttons">
-        <label for={`${id}-times`}>Times</label>
-        <input
-          id={`${id}-times`}
-          class="times"
-          type="number"
-          min={1}
-          max={1000}
-          value={times}
-          onInput={(event) => setTimes(Math.max(1, event.currentTarget.valueAsNumber || 1))}
-        />
+        <Times value={times} change={setTimes} />
         <button type="button" class="primary" onClick={() => send(false)}>
           {channel && message === undefined ? "Open" : "Send"}
         </button>
@@ -166,9 +99,72 @@ export function Send({ contract, view, draft, setDraft, credentials, decided }: 
   );
 }
 
+interface ConnectionChoiceProps extends Pick<SendProps, "view" | "draft"> {
+  readonly choose: (connection: string) => void;
+}
+
+function ConnectionChoice({ view, draft: { name, connection }, choose }: ConnectionChoiceProps) {
+  const id = useId();
+  const open = [...(view?.calls.values() ?? [])].filter(
+    (call) => call.socket && call.name === name && call.state === "open",
+  );
+  return (
+    <p class="scalar">
+      <label for={id}>On the connection</label>
+      <select id={id} value={String(connection ?? "")} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">{open.length === 0 ? "none is open: open the channel first" : "choose"}</option>
+        {open.map(({ c }) => (
+          <option key={c} value={String(c)}>
+            {c}
+          </option>
+        ))}
+      </select>
+    </p>
+  );
+}
+
 /** The draft for a chosen connection, or for none. */
 function onConnection({ connection: _, ...draft }: Draft, chosen: string): Draft {
   return chosen === "" ? draft : { ...draft, connection: Number(chosen) };
+}
+
+function Times({ value, change }: { readonly value: number; readonly change: (times: number) => void }) {
+  const id = useId();
+  return (
+    <>
+      <label for={id}>Times</label>
+      <input
+        id={id}
+        class="times"
+        type="number"
+        min={1}
+        max={1000}
+        value={value}
+        onInput={(event) => change(Math.max(1, event.currentTarget.valueAsNumber || 1))}
+      />
+    </>
+  );
+}
+
+interface ParametersProps {
+  readonly contract: PageContract;
+  readonly name: string;
+  readonly values: Readonly<Record<string, string>>;
+  readonly change: (values: Readonly<Record<string, string>>) => void;
+}
+
+function Parameters({ contract, name, values, change }: ParametersProps) {
+  const { parameters = {} } = contract.operations[name] ?? contract.channels[name] ?? {};
+  return Object.entries(parameters).map(([key, parameter]) => (
+    <Parameter
+      key={key}
+      name={key}
+      kind={`${parameter.in}, ${parameter.type}${parameter.required || parameter.in === "path" ? "" : ", optional"}`}
+      note={contract.parameters[name]?.[key] ?? {}}
+      value={values[key] ?? ""}
+      change={(next) => change({ ...values, [key]: next })}
+    />
+  ));
 }
 
 /** The ask that the form answers, and the values that it still needs. */
@@ -178,6 +174,43 @@ function Answering({ ask: { row, missing } }: { readonly ask: NonNullable<Draft[
       Answers {visibleLine(row.type ?? "")} of connection {row.c}.
       {missing.length > 0 && ` Not found in the conversation: ${missing.join(", ")}. Fill it in.`}
     </p>
+  );
+}
+
+interface BodyProps extends Pick<SendProps, "contract" | "draft"> {
+  /** The name of its schema; undefined where any bytes may be sent. */
+  readonly title: string | undefined;
+  readonly text: string;
+  readonly setText: (text: string) => void;
+  readonly change: (value: unknown) => void;
+}
+
+/** The form, and the raw text beside it. */
+function Body({ contract, draft, title, text, setText, change }: BodyProps) {
+  const id = useId();
+  const { schemas } = contract;
+  const [isJson, value] = parsed(text);
+  const begin = isAnswer(contract, draft) ? blank : initial;
+  const node = title === undefined ? undefined : schemas[title];
+  return (
+    <div class="sides">
+      <div class="pane">
+        {node && isJson && <Field {...{ schemas, node, begin, value, change }} base={node} name={title!} />}
+        {!isJson && <p class="soft">The text beside is no JSON: it is sent as it is.</p>}
+      </div>
+      <div class="pane">
+        <label for={id}>Raw text</label>
+        <textarea
+          id={id}
+          class="raw"
+          rows={Math.min(40, Math.max(8, text.split("\n").length + 1))}
+          dir="auto"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </div>
+    </div>
   );
 }
 

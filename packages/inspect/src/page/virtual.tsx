@@ -21,45 +21,12 @@ const SPARE = 10;
 
 /** A list of which only the visible rows are in the document. It is one stop of the Tab key; arrows choose a row. */
 export function Virtual(props: VirtualProps) {
-  const { label, id, count, height, chosen, follow = false, choose, row, empty } = props;
-  const box = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  const [size, setSize] = useState(600);
-  const atEnd = useRef(true);
-
-  useEffect(() => {
-    const observer = new ResizeObserver(() => setSize(box.current!.clientHeight));
-    observer.observe(box.current!);
-    return () => observer.disconnect();
-  }, []);
-  useLayoutEffect(() => {
-    if (follow && atEnd.current) box.current!.scrollTop = box.current!.scrollHeight;
-  }, [count, follow]);
-  useLayoutEffect(() => {
-    const { scrollTop, clientHeight } = box.current!;
-    const at = chosen * height;
-    if (chosen < 0 || (at >= scrollTop && at + height <= scrollTop + clientHeight)) return;
-    box.current!.scrollTop = Math.max(0, at - clientHeight / 2);
-  }, [chosen, height]);
-
+  const { label, id, count, height, chosen, choose, row, empty } = props;
+  const { box, top, size, scrolled } = useScroll(props);
   const first = Math.max(0, Math.floor(top / height) - SPARE);
   const last = Math.min(count, Math.ceil((top + size) / height) + SPARE);
-  const scrolled = () => {
-    const { scrollTop, scrollHeight, clientHeight } = box.current!;
-    atEnd.current = scrollTop + clientHeight >= scrollHeight - height;
-    setTop(scrollTop);
-  };
   const pressed = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor(size / height) - 1);
-    const steps: Readonly<Record<string, number>> = {
-      ArrowDown: chosen + 1,
-      ArrowUp: chosen - 1,
-      PageDown: chosen + page,
-      PageUp: chosen - page,
-      Home: 0,
-      End: count - 1,
-    };
-    const to = steps[event.key];
+    const to = stepOf(event.key, { chosen, count, page: Math.max(1, Math.floor(size / height) - 1) });
     if (to === undefined || count === 0) return;
     event.preventDefault();
     choose(Math.min(count - 1, Math.max(0, to)));
@@ -106,4 +73,45 @@ export function Virtual(props: VirtualProps) {
       </div>
     </div>
   );
+}
+
+/** Where a list is scrolled to. It follows the chosen row, and at the end the rows that are added. */
+function useScroll({ count, height, chosen, follow = false }: VirtualProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const [top, setTop] = useState(0);
+  const [size, setSize] = useState(600);
+  const atEnd = useRef(true);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => setSize(box.current!.clientHeight));
+    observer.observe(box.current!);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    if (follow && atEnd.current) box.current!.scrollTop = box.current!.scrollHeight;
+  }, [count, follow]);
+  useLayoutEffect(() => {
+    const { scrollTop, clientHeight } = box.current!;
+    const at = chosen * height;
+    if (chosen < 0 || (at >= scrollTop && at + height <= scrollTop + clientHeight)) return;
+    box.current!.scrollTop = Math.max(0, at - clientHeight / 2);
+  }, [chosen, height]);
+  const scrolled = () => {
+    const { scrollTop, scrollHeight, clientHeight } = box.current!;
+    atEnd.current = scrollTop + clientHeight >= scrollHeight - height;
+    setTop(scrollTop);
+  };
+  return { box, top, size, scrolled };
+}
+
+/** The row that a key chooses, also beyond the first and the last. */
+function stepOf(key: string, { chosen, count, page }: Readonly<Record<"chosen" | "count" | "page", number>>) {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowDown: chosen + 1,
+    ArrowUp: chosen - 1,
+    PageDown: chosen + page,
+    PageUp: chosen - page,
+    Home: 0,
+    End: count - 1,
+  };
+  return steps[key];
 }
