@@ -11,7 +11,7 @@ import type { Rest } from "./load/server.js";
 const long = process.env.PARLANCE_LONG !== undefined;
 const names = long ? [...CONTRACTS.keys()] : ["emacs-agent"];
 /** Calls of a row: more than are let in at a time. Large ones are read to their end, and each is some megabytes. */
-const callsOf = ({ way }: Row) => (!long ? 30 : way === "large" ? 150 : 1500);
+const callsOf = ({ way }: Row) => (!long ? 30 : way === "large" ? 100 : 300);
 const CONNECTIONS = long ? 10_000 : 300;
 /** Bytes of heap that all calls of a test together may leave. */
 const LEFT = 4_000_000;
