@@ -26,6 +26,9 @@ import type { ServeOptions } from "./options.js";
 import type { AnySession, SessionStore } from "./ports.js";
 import type { Shutdown } from "./shutdown.js";
 
+/** The refusals that a contract has for an operation, by status. */
+type Faults = Readonly<Record<string, unknown>>;
+
 /** An app's handlers, as the runtime calls them. */
 export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown[]) => unknown>>;
 
@@ -181,19 +184,24 @@ function nameOf({ options, ownerOf }: Context, principal: unknown, key: string):
   return sessionName(options, ownerOf(principal), key);
 }
 
-/** Turns any error into a refusal. An error that the peer may not see becomes a plain 500 or 503. */
-export function refusalOf(error: unknown): Refusal {
-  return readThrown(() => refusalIn(error), new Refusal("the server failed", { status: 500 }));
+/**
+ * Turns any error into a refusal. An error that the peer may not see becomes a plain 500 or 503. Wrong input is refused with 422 where the
+ * operation declares 422 and not 400.
+ */
+export function refusalOf(error: unknown, faults: Faults = {}): Refusal {
+  return readThrown(() => refusalIn(error, faults), new Refusal("the server failed", { status: 500 }));
 }
 
-function refusalIn(error: unknown): Refusal {
+function refusalIn(error: unknown, faults: Faults): Refusal {
   // Reads the refusal here, so that one whose getters throw becomes a plain 500.
   if (error instanceof Refusal) {
     for (const word of [error.message, error.code, error.status]) String(word);
     return error;
   }
-  if (error instanceof Violation && error.side === "client")
-    return new Refusal(error.message, { status: error.code === "too_large" ? 413 : 400 });
+  if (error instanceof Violation && error.side === "client") {
+    const status = "422" in faults && !("400" in faults) ? 422 : 400;
+    return new Refusal(error.message, { status: error.code === "too_large" ? 413 : status });
+  }
   if (isPassing(error)) return new Refusal("the server cannot do this now", { status: 503, retryAfter: 1 });
   return new Refusal("the server failed", { status: 500 });
 }

@@ -6,9 +6,10 @@ import { ownersOf } from "../src/identity.js";
 
 const request = () => new WebRequest(new Request("http://localhost/x"));
 
+const violation = (side: "client" | "server", code: string) =>
+  new Violation("wrong", { code, protocol: "p", side } as never);
+
 describe("An error", () => {
-  const violation = (side: "client" | "server", code: string) =>
-    new Violation("wrong", { code, protocol: "p", side } as never);
   const lost = (code: string) => new Disconnected("lost", { code, retryable: true } as never);
   const trap = new Proxy(new Error("x"), {
     getPrototypeOf() {
@@ -42,6 +43,17 @@ describe("An error", () => {
       hidden,
     ]);
   });
+});
+
+test.each([
+  ["neither", {}, 400],
+  ["400", { 400: {} }, 400],
+  ["422", { 422: {} }, 422],
+  ["both", { 400: {}, 422: {} }, 400],
+])("wrong input is refused by an operation that declares %s: %j, %i", (_, faults, status) => {
+  expect(refusalOf(violation("client", "schema"), faults).status).toBe(status);
+  expect(refusalOf(violation("client", "too_large"), faults).status).toBe(413);
+  expect(refusalOf(violation("server", "schema"), faults).status).toBe(500);
 });
 
 test("the session of a call is that of its principal, unless all share them", () => {

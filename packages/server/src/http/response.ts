@@ -18,7 +18,7 @@ export const STREAM_HEADERS = {
 
 /** Turns any error into the protocol's own answer. Calls `hooks.refuse`, and `onError` where the answer hides the error. */
 export function refuse(context: Context, of: Requested, error: unknown, operation?: string): Answer {
-  const refusal = refusalOf(error);
+  const refusal = refusalOf(error, operation === undefined ? {} : context.contract.operations[operation]?.faults);
   context.callbacks.refuse(of, refusal, error, operation);
   if (isHidden(error)) context.callbacks.report(error, "a call", operation);
   const { status, type, body } = fault(context.contract, operation, refusal);
