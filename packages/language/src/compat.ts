@@ -3,7 +3,8 @@ import { escapeStep } from "@parlance/wire/internal/pointer";
 import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
 import { titledChanges } from "./compat/schemas.js";
-import { namesType, subschemas } from "./schema.js";
+import { namesType } from "./schema.js";
+import { subschemas } from "./walk.js";
 
 export type { Breaks, Change, Party } from "./compat/change.js";
 

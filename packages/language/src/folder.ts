@@ -2,9 +2,9 @@ import type { ContractDocument, SchemaObject, TranscriptLine } from "@parlance/w
 import { escapeStep } from "@parlance/wire/internal/pointer";
 import { isObject } from "@parlance/wire/json";
 import { ContractError, type Finding } from "./finding.js";
-import type { Source } from "./formats.js";
 import { syntaxFault } from "./json.js";
 import { withoutProse } from "./prose.js";
+import type { Source } from "./source.js";
 import { mapSchema, subschemas } from "./walk.js";
 
 /** A contract's folder, wherever it was read from: path relative to the folder -> text. */

@@ -1,14 +1,14 @@
 import type { ContractDocument, Json } from "@parlance/wire";
+import { serverExamples } from "./examples.js";
 import { asyncapi } from "./generate/asyncapi.js";
 import { interfaces } from "./generate/interfaces.js";
 import { literal } from "./generate/literal.js";
 import { markdown } from "./generate/markdown.js";
 import { refuseClashes } from "./generate/names.js";
 import { openapi } from "./generate/openapi.js";
-import { inputs } from "./generate/schema.js";
 import { types } from "./generate/types.js";
 import { validators, wireForms } from "./generate/validators.js";
-import { commonFaults, serverExamples } from "./schema.js";
+import { commonFaults, inputs } from "./schema.js";
 
 export { GenerateError } from "./generate/names.js";
 

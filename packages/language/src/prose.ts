@@ -1,6 +1,5 @@
 import type { Contract, SchemaName, SchemaObject } from "@parlance/wire";
-import type { Source } from "./formats.js";
-import { secretsOf } from "./secrets.js";
+import { type Source, secretsOf } from "./source.js";
 
 /**
  * Returns the parts of `contract.json` that a runtime needs, with schemas named by title instead of by file. Titles,

@@ -1,10 +1,15 @@
-import type { ContractDocument, Json, Message, Operation, Schema, SchemaObject, Tag } from "@parlance/wire";
+import type {
+  ChannelContract,
+  ContractDocument,
+  Json,
+  Message,
+  Operation,
+  Schema,
+  SchemaObject,
+  Tag,
+} from "@parlance/wire";
 import { parseFragment, valueAt } from "@parlance/wire/internal/pointer";
 import { mapSchema } from "./walk.js";
-
-export { serverExamples } from "./examples.js";
-export { declaredFormats, uncheckedFormats } from "./formats.js";
-export { mapSchema, subschemas } from "./walk.js";
 
 /** `list_files` -> `ListFiles`, `getSession` -> `GetSession`. */
 export const pascal = (name: string) =>
@@ -226,4 +231,21 @@ function omit(value: Json, keys: readonly string[]): Json {
 /** The HTTP statuses that any operation or handshake may be refused with, beside the operation's own. */
 export function commonFaults({ source }: ContractDocument): number[] {
   return Object.keys((source.faults as object | undefined) ?? {}).map(Number);
+}
+
+/** Whether a call takes an input. A client decides by the same rule if its first argument is the input or the options. */
+export function hasInput(call: Operation | ChannelContract): boolean {
+  return call.parameters !== undefined || ("body" in call && call.body !== undefined);
+}
+
+/** The headers of all answers that declare some. */
+export function answerHeaders(document: ContractDocument): SchemaObject[] {
+  return Object.keys(document.contract.operations).flatMap((name) => headersSchema(document, name) ?? []);
+}
+
+/** The flat inputs of all operations and channels that take one. */
+export function inputs(document: ContractDocument): SchemaObject[] {
+  const { operations, channels } = document.contract;
+  const calls = Object.entries({ ...operations, ...channels }).filter(([, call]) => hasInput(call));
+  return calls.map(([name]) => inputSchema(document, name));
 }

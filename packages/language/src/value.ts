@@ -3,7 +3,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { serverExamples } from "./examples.js";
 import { readsOf } from "./reads.js";
-import { commonFaults, declaredFormats, headersSchema, inputSchema, uncheckedFormats } from "./schema.js";
+import { commonFaults, headersSchema, inputSchema } from "./schema.js";
+import { declaredFormats, uncheckedFormats } from "./source.js";
 
 /** A contract loaded at run time: the compiler does not know its types. */
 // biome-ignore lint/suspicious/noExplicitAny: the interfaces are those of a contract that was read at run time

@@ -6,7 +6,7 @@ import type { SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import dialectSchema from "../../../schemas/dialect.schema.json" with { type: "json" };
-import { subschemas } from "../src/schema.js";
+import { subschemas } from "../src/walk.js";
 
 const guide = readFileSync(new URL("../../../docs/contract.md", import.meta.url), "utf8");
 const vocabulary = contractSchema as SchemaObject;

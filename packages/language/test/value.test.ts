@@ -1,7 +1,7 @@
 import { assemble } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { describe, expect, test } from "vitest";
-import { declaredFormats } from "../src/formats.js";
+import { declaredFormats } from "../src/source.js";
 import { pets } from "./pets.js";
 
 describe("A contract that was loaded, as a value", () => {

@@ -1,7 +1,7 @@
 import type { Json, SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
-import { subschemas } from "../../language/src/schema.js";
+import { subschemas } from "../../language/src/walk.js";
 import { subjects } from "./contracts.js";
 
 // What the documents imply without saying it: how ids, paths, times and places look, and what excludes what.

@@ -1,5 +1,5 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
-import { mapSchema } from "../schema.js";
+import { mapSchema } from "../walk.js";
 import { rules } from "./rules.js";
 
 /** Schemas as expressions that call the functions of `checking` by name. */

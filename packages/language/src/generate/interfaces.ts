@@ -1,8 +1,7 @@
 import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/wire";
-import { pascal, typeName } from "../schema.js";
+import { hasInput, pascal, typeName } from "../schema.js";
 import { comment, literal, property, union } from "./literal.js";
 import { camel, declares } from "./names.js";
-import { hasInput } from "./schema.js";
 import { sourceOf } from "./source.js";
 
 /** The parts of the generated file that belong to one operation or channel. */

@@ -1,5 +1,6 @@
 import type { ContractDocument } from "@parlance/wire";
-import { generatedNames, subschemas } from "../schema.js";
+import { generatedNames } from "../schema.js";
+import { subschemas } from "../walk.js";
 
 const BRAND = Symbol.for("@parlance/GenerateError");
 

@@ -1,7 +1,7 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { keywordsOf } from "../keywords.js";
-import { mapSchema } from "../schema.js";
+import { mapSchema } from "../walk.js";
 
 /** Keywords that a check does not need: prose, and the type of a value for the compiler. */
 const annotations = new Set(keywordsOf(({ checked, compat }) => !checked && compat !== "loaded"));

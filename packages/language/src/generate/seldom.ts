@@ -1,7 +1,7 @@
 import type { SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
-import { subschemas } from "../schema.js";
+import { subschemas } from "../walk.js";
 import { rules } from "./rules.js";
 
 // ajv's types know this module as CommonJS only.

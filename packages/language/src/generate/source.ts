@@ -1,5 +1,5 @@
 import type { ContractDocument, Json, Method, Parameter, SchemaObject, Stream } from "@parlance/wire";
-import { mapSchema } from "../schema.js";
+import { mapSchema } from "../walk.js";
 
 /** `contract.json` as its meta-schema has it: the prose and the constraints that the runtime's contract leaves out. */
 export interface Source {

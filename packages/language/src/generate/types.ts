@@ -1,10 +1,19 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/wire";
-import { generatedNames, locate, memorySchema, namesType, pascal, subschemas, tagProperties } from "../schema.js";
+import {
+  answerHeaders,
+  generatedNames,
+  inputs,
+  locate,
+  memorySchema,
+  namesType,
+  pascal,
+  tagProperties,
+} from "../schema.js";
+import { subschemas } from "../walk.js";
 import { codeSchemas, codeType } from "./codes.js";
 import { type Context, expression, linesOf, type Type } from "./expression.js";
 import { comment, union } from "./literal.js";
 import { declares, GenerateError } from "./names.js";
-import { answerHeaders, inputs } from "./schema.js";
 
 /** A type of the generated file; its text is set once its schema has been read. */
 interface Declared {

@@ -3,12 +3,12 @@ import { fileURLToPath } from "node:url";
 import type { ContractDocument, SchemaObject, Side } from "@parlance/wire";
 import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
-import { declaredFormats, locate, uncheckedFormats } from "../schema.js";
+import { answerHeaders, inputs, locate } from "../schema.js";
+import { declaredFormats, uncheckedFormats } from "../source.js";
 import { expressions } from "./checks.js";
 import { GenerateError } from "./names.js";
 import { reads } from "./reads.js";
 import { canonical } from "./rules.js";
-import { answerHeaders, inputs } from "./schema.js";
 import { seldom } from "./seldom.js";
 
 /**

@@ -2,8 +2,8 @@ import { escapeStep } from "@parlance/wire/internal/pointer";
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import metaSchema from "../../../../schemas/contract.schema.json" with { type: "json" };
 import type { Finding } from "../finding.js";
-import type { Source } from "../formats.js";
 import { didYouMean, nearest } from "../nearest.js";
+import type { Source } from "../source.js";
 import { inContract, list } from "./subject.js";
 
 /** The JSON Schema of contract.json: for editors, and for the `$schema` of a contract. */

@@ -3,11 +3,11 @@ import { escapeStep, parsePointer, valueAt } from "@parlance/wire/internal/point
 import { isObject } from "@parlance/wire/json";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
-import type { Source } from "../formats.js";
 import { KEYWORDS } from "../keywords.js";
 import { didYouMean } from "../nearest.js";
+import { type Source, secretsOf } from "../source.js";
 import { subschemas } from "../walk.js";
-import { inContract } from "./subject.js";
+import { inContract, type Subject } from "./subject.js";
 
 /** Keywords not allowed in a contract, with what to write instead. */
 export const INSTEAD: Readonly<Record<string, string>> = {
@@ -139,4 +139,19 @@ export function* formats(source: Source, known: ReadonlySet<string>): Generator<
       yield inContract("format", `${at}/pattern`, `is not a valid regular expression: ${reason}`);
     }
   }
+}
+
+/** Each mark of a secret is one that a recording goes by. */
+export function* secrets({ source, identified }: Subject): Generator<Finding> {
+  const known = secretsOf(source, Object.values(identified.schemas)).schemas;
+  for (const [file, root] of Object.entries(identified.schemas))
+    for (const { schema, pointer } of subschemas(root)) {
+      const mark = schema["x-secret"];
+      if (mark === undefined || known.has(schema)) continue;
+      const message =
+        mark === true
+          ? "is on a value without a name, and recordings know a secret by the name of its property; mark a property that holds it"
+          : `is ${JSON.stringify(mark)}; write true, or leave it out`;
+      yield { rule: "secret", file, pointer: `${pointer}/x-secret`, message };
+    }
 }

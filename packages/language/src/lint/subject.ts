@@ -1,8 +1,8 @@
 import type { Contract, ContractDocument, Json, Operation, SchemaObject, Side, TranscriptLine } from "@parlance/wire";
 import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
-import type { Source } from "../formats.js";
 import { type Members, members } from "../schema.js";
+import type { Source } from "../source.js";
 
 /** The input of the rules. Schemas are keyed by file here, so that two with one title stay two. */
 export interface Subject {

@@ -7,7 +7,7 @@ import addFormats from "ajv-formats";
 import suite from "json-schema-test-suite";
 import { expect, test } from "vitest";
 import { compile } from "../../../protocols/test/compile.js";
-import { declaredFormats, uncheckedFormats } from "../../src/schema.js";
+import { declaredFormats, uncheckedFormats } from "../../src/source.js";
 import { definitions, draw, others, pick, type Random, random, titles } from "./draw.js";
 
 const seed = Number(process.env.SEED ?? 2026);

@@ -2,7 +2,7 @@ import { docs } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
 import type { ContractDocument, SchemaObject } from "@parlance/wire";
 import { expect, test } from "vitest";
-import { mapSchema } from "../../src/schema.js";
+import { mapSchema } from "../../src/walk.js";
 import { type Edit, pets } from "../pets.js";
 import { named } from "./contracts.js";
 import { everything } from "./everything.js";

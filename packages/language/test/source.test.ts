@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { secretsOf } from "../src/secrets.js";
+import { secretsOf } from "../src/source.js";
 
 describe("What is marked as a secret", () => {
   const secret = { type: "string", "x-secret": true };
