@@ -40,8 +40,8 @@ parlance conform CONTRACT --list
 
 Puts a server or a client, in any language, to the cases that a contract's folder gives: examples, schemas, transcripts, framing, faults.
 
-  --server URL          a live server: only operations without an effect; what it does not offer is skipped
-  --allow-writes        with --server: call the operations that have an effect too
+  --server URL          a live server, which gets GET requests alone; what it does not offer is skipped
+  --allow-writes        with --server: send the other requests too, right and wrong ones, and open WebSockets
   --server-cmd CMD      a fixture: prints { "url" }, and plays the script of each case that it reads. The whole suite
   --client CMD          a client: reads a call a line, prints { "messages", "error" }
   --token TOKEN         the token of a live server (better in PARLANCE_TOKEN)

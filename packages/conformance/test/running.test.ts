@@ -202,7 +202,7 @@ describe("a fixture", () => {
   });
 
   test("is not put to a case of a live server", async () => {
-    const result = await runServer(serverCase(async () => {}, { script: [], live: "safe" }));
+    const result = await runServer(serverCase(async () => {}, { script: [], live: true }));
     expect(result).toMatchObject({ outcome: "skipped", reason: "is for live servers (--server)" });
   });
 
@@ -225,13 +225,38 @@ describe("a fixture", () => {
 
 test.each<[string, Partial<ServerCase>, Partial<RunOptions>, object]>([
   ["a case that needs a fixture", {}, {}, { outcome: "skipped", reason: "needs a fixture (--server-cmd)" }],
-  ["a case without an effect", { live: "safe" }, {}, { outcome: "passed" }],
-  ["a case with an effect", { live: "write" }, {}, { outcome: "skipped", reason: "has an effect (--allow-writes)" }],
-  ["a case with an effect, with leave", { live: "write" }, { allowWrites: true }, { outcome: "passed" }],
+  ["a case that sends nothing", { live: true }, {}, { outcome: "passed" }],
 ])("of a live server %s", async (_, more, options, result) => {
   const server = { url: "http://127.0.0.1:1", close: async () => {} };
   const one = serverCase(async (stage) => meet(stage.live, "a live server", stage.live), more);
   expect(await runServer(one, { server, ...options })).toMatchObject(result);
+});
+
+test.each<[string, (stage: ServerStage) => Promise<unknown>, boolean]>([
+  ["GET", (stage) => stage.request({ method: "GET", target: "/" }), true],
+  ["GET of a stream", (stage) => stage.open({ method: "GET", target: "/" }), true],
+  ["POST", (stage) => stage.request({ method: "POST", target: "/", body: "{}" }), false],
+  ["POST of a stream", (stage) => stage.open({ method: "POST", target: "/", body: "{}" }), false],
+  ["DELETE", (stage) => stage.request({ method: "DELETE", target: "/" }), false],
+  ["WebSocket", (stage) => stage.socket({ method: "GET", target: "/" }), false],
+])("a %s reaches a live server without --allow-writes, or does not", async (_, send, isSent) => {
+  let requests = 0;
+  const made = createServer((_, response) => {
+    requests++;
+    response.end();
+  });
+  made.on("upgrade", (_, socket) => {
+    requests++;
+    socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+  });
+  await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void made.close());
+  const server = { url: `http://127.0.0.1:${(made.address() as AddressInfo).port}`, close: async () => {} };
+  const one = serverCase(async (stage) => void (await send(stage)), { live: true });
+  const skipped = { outcome: "skipped", reason: "may have an effect (--allow-writes)" };
+  expect(await runServer(one, { server })).toMatchObject(isSent ? { outcome: "passed" } : skipped);
+  expect(requests).toBe(isSent ? 1 : 0);
+  expect(await runServer(one, { server, allowWrites: true })).toMatchObject({ outcome: "passed" });
 });
 
 describe("a server that is hostile", () => {
@@ -264,7 +289,7 @@ describe("a server that is hostile", () => {
     });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const run = async (stage: ServerStage) => void (await stage.request({ method: "GET", target: "/" }));
-    const cases = Array.from({ length: 100 }, (_, i) => serverCase(run, { id: String(i), live: "safe" }));
+    const cases = Array.from({ length: 100 }, (_, i) => serverCase(run, { id: String(i), live: true }));
     const results: Result[] = [];
     const options = { server: { url, close: async () => {} }, wait: 50, caseWithin: 200 };
     const over = runCases(suite, cases, { ...options, onResult: (result) => void results.push(result) });

@@ -54,7 +54,7 @@ async function described(one: ServerCase, kit: Kit, server: ServerPeer): Promise
   const { id, level, title, at, kill, live, script } = one;
   const found = [...noticed].map(([flaw, all]) => `  ${flaw}: ${joined(all)}`);
   return [
-    `${id} [${[level, at, kill, ...(live ? [live] : [])].join("; ")}]`,
+    `${id} [${[level, at, kill, ...(live ? ["live"] : [])].join("; ")}]`,
     `  ${title}`,
     ...script.map(({ call, steps }) => `  ${call}: ${JSON.stringify(steps)}`),
     ...said.map((line) => (line.startsWith("<") ? `  ${line}` : `  > ${line}`)),

@@ -61,8 +61,8 @@ test("a refusal that the contract declares is a must, but that of a caller or of
     .split(" ")
     .map((id) => `${id} ${cases.get(`server/${id}`)!.level} ${cases.get(`server/${id}`)!.live}`);
   expect(levels).toEqual([
-    ...["dock/method must safe", "dock/malformed must safe", "dock/size should safe", "dock/nesting should safe"],
-    ...["watch/host should safe", "radio/origin should safe", "radio/plain-get must safe", "unknown-path must safe"],
+    ...["dock/method must true", "dock/malformed must true", "dock/size should true", "dock/nesting should true"],
+    ...["watch/host should true", "radio/origin should true", "radio/plain-get must true", "unknown-path must true"],
   ]);
 });
 

@@ -23,8 +23,8 @@ export interface ServerCase extends About {
   readonly side: "server";
   /** What the handlers of a fixture do. */
   readonly script: readonly Act[];
-  /** Whether the case needs no fixture, and then whether it only calls operations without effect. */
-  readonly live?: "safe" | "write";
+  /** The case needs no fixture. What it may send to a live server is the run's to decide. */
+  readonly live?: true;
   run(stage: ServerStage): Promise<void>;
 }
 

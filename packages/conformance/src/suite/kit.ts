@@ -197,6 +197,18 @@ export class Kit {
     return { client: first("client"), server: first("server") };
   }
 
+  /** Whether the contract has a refusal with this status for a call. */
+  declares(name: string, status: number): boolean {
+    const { faults = {} } = this.document.source as { faults?: object };
+    return status in ((this.prose(name).faults ?? {}) as object) || status in faults;
+  }
+
+  /** The statuses that refuse wrong input of a call: those of 400 and 422 that the contract declares, or either where it declares none. */
+  inputStatuses(name: string): readonly number[] {
+    const declared = [400, 422].filter((status) => this.declares(name, status));
+    return declared.length === 0 ? [400, 422] : declared;
+  }
+
   /** Whether a stream ends by itself. */
   ends(name: string): boolean {
     const stream = this.contract.operations[name]?.answer.stream;

@@ -7,7 +7,7 @@ import { Mask } from "../mask.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
 import type { Outcome, Result } from "../result.js";
 import { type Listed, matcher } from "../select.js";
-import type { ClientStage, Exchange, ServerStage } from "../stage.js";
+import type { Asking, ClientStage, Exchange, ServerStage } from "../stage.js";
 import { Trace } from "../trace.js";
 import { Broken } from "./program.js";
 import { Requester, within } from "./requester.js";
@@ -20,7 +20,7 @@ export interface RunOptions {
   readonly token?: string | undefined;
   /** Milliseconds that something expected may take. @default 5000 */
   readonly wait?: number | undefined;
-  /** Whether a live server's operations with an effect are called. @default false */
+  /** Whether a live server gets other requests than GET, and WebSockets. @default false */
   readonly allowWrites?: boolean | undefined;
   readonly known?: readonly Listed[] | undefined;
   /** Cases that may fail, and pass when they are run again. */
@@ -171,7 +171,6 @@ async function serverCase(
   const token = options.token ?? (auth ? "conformance" : undefined);
   if (!fixture) {
     if (one.live === undefined) throw new NotOffered("needs a fixture (--server-cmd)");
-    if (one.live === "write" && !options.allowWrites) throw new NotOffered("has an effect (--allow-writes)");
   }
   if (fixture && one.script.length === 0) throw new NotOffered("is for live servers (--server)");
   const sent = auth?.header === undefined ? { Authorization: `Bearer ${token}` } : { [auth.header]: token! };
@@ -182,12 +181,13 @@ async function serverCase(
   const { url } = options.server!;
   const requester = new Requester({ url, headers: token === undefined ? {} : sent, wait }, trace);
   over.addEventListener("abort", () => requester.cut());
+  const mayWrite = fixture !== undefined || options.allowWrites === true;
   const stage: ServerStage = {
     live: fixture === undefined,
     wait,
-    request: (asking) => requester.request(asking),
-    open: (asking) => requester.open(asking),
-    socket: (asking) => requester.socket(asking),
+    request: async (asking) => requester.request(harmless(asking, mayWrite)),
+    open: async (asking) => requester.open(harmless(asking, mayWrite)),
+    socket: async (asking) => requester.socket(harmless(asking, mayWrite, true)),
     report: () => fixture!.report(one.id),
   };
   try {
@@ -200,6 +200,15 @@ async function serverCase(
   } finally {
     requester.close();
   }
+}
+
+/**
+ * Lets only a request without an effect reach a live server, whatever the case sends: a server that does not check its input would act on
+ * wrong input too.
+ */
+function harmless(asking: Asking, mayWrite: boolean, isSocket = false): Asking {
+  if (!mayWrite && (asking.method !== "GET" || isSocket)) throw new NotOffered("may have an effect (--allow-writes)");
+  return asking;
 }
 
 async function clientCase(

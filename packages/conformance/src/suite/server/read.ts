@@ -1,5 +1,5 @@
 import { decoder, type SseEvent } from "@parlance/wire";
-import { alike, meet, Unmet } from "../case.js";
+import { alike, meet, NotOffered, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { JsonMessage } from "../script.js";
 import type { Asking, Frame, Frames, Opened, ServerStage, Whole } from "../stage.js";
@@ -139,7 +139,17 @@ export async function meetRefusal(kit: Kit, name: string, frames: Frames, what: 
   }
 }
 
-/** An answer that refuses, with a body in the contract's form. */
-export function meetRefused(answer: Whole, statuses: readonly number[], what: string): void {
-  meet(statuses.includes(answer.status), `${statuses.join(" or ")} for ${what}`, `${answer.status} ${answer.text}`);
+/** Statuses by which a live server says that it does not offer an operation. */
+const NOT_OFFERED = [404, 405, 501, 503];
+
+/** Skips a case that a live server does not offer. */
+export function meetOffered(name: string, { status }: { readonly status: number }): void {
+  if (NOT_OFFERED.includes(status)) throw new NotOffered(`${name} is answered with ${status}`);
+}
+
+/** An answer that refuses with one of the statuses. */
+export function meetRefused({ live }: ServerStage, answer: Whole, statuses: readonly number[], what: string): void {
+  if (statuses.includes(answer.status)) return;
+  if (live) meetOffered(what, answer);
+  meet(false, `${statuses.join(" or ")} for ${what}`, `${answer.status} ${answer.text}`);
 }

@@ -35,26 +35,27 @@ function isRefused(kit: Kit, { method, target, headers = {}, body }: Asking): bo
 }
 
 function caseOf(kit: Kit, name: string, { keyword, at, name: which }: Mutant, asking: Asking): ServerCase {
+  const statuses = kit.inputStatuses(name);
   return {
     id: `server/${name}/schema/${which}`,
     side: "server",
     level: "must",
-    title: `${name} refuses an input that breaks ${keyword} at ${at} with 400`,
+    title: `${name} refuses an input that breaks ${keyword} at ${at} with ${statuses.join(" or ")}`,
     at,
     kill: `keyword:${keyword}`,
     script: [success(kit, name)],
-    live: "safe",
+    live: true,
     async run(stage) {
       if (kit.contract.channels[name]) {
         const frames = await stage.socket(asking);
-        if ("status" in frames) return meetRefused(frames, [400], "an input that breaks its schema");
+        if ("status" in frames) return meetRefused(stage, frames, statuses, "an input that breaks its schema");
         frames.cut();
-        meet(false, "the handshake to be refused with 400", "an open WebSocket");
+        meet(false, `the handshake to be refused with ${statuses.join(" or ")}`, "an open WebSocket");
       }
       const opened = await stage.open(asking);
       const text = opened.status >= 300 ? await opened.rest() : "";
       opened.abort();
-      meetRefused({ ...opened, text }, [400], `an input that breaks ${keyword} at ${at}`);
+      meetRefused(stage, { ...opened, text }, statuses, `an input that breaks ${keyword} at ${at}`);
     },
   };
 }

@@ -1,8 +1,8 @@
 import { mediaType } from "@parlance/wire/internal/http";
-import { equal, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
+import { equal, meet, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, JsonMessage, ServerStep } from "../script.js";
-import { Messages, openStream } from "./read.js";
+import { Messages, meetOffered, openStream } from "./read.js";
 
 /** Streams: each message, order, ends, failures, what is sent at once, and cancelling. */
 export function streamCases(kit: Kit): ServerCase[] {
@@ -282,7 +282,7 @@ function failures(kit: Kit, name: string): ServerCase[] {
 }
 
 function liveStream(kit: Kit, name: string): ServerCase {
-  const { method, answer } = kit.contract.operations[name]!;
+  const { answer } = kit.contract.operations[name]!;
   return {
     id: `server/${name}/live`,
     side: "server",
@@ -291,11 +291,10 @@ function liveStream(kit: Kit, name: string): ServerCase {
     at: `${kit.placeOf(name)}/answer/stream`,
     kill: "alter-live-answer",
     script: [],
-    live: method === "GET" ? "safe" : "write",
+    live: true,
     async run(stage) {
       const opened = await stage.open(kit.asking(name, kit.input(name)));
-      if ([404, 405, 501, 503].includes(opened.status))
-        throw new NotOffered(`${name} is answered with ${opened.status}`);
+      meetOffered(name, opened);
       meet(opened.status === answer.status, `status ${answer.status}`, opened.status);
       const messages = new Messages(kit, name, opened);
       const { end = [], mayEnd = [], sentinel } = answer.stream!;
