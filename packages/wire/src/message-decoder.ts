@@ -63,13 +63,16 @@ export function messageDecoder(contract: AnyContract, options: DecoderOptions): 
   const origin = { protocol, side };
   const byEvent = tag.in === "event";
   const namedByEvent = tag.in === "property" && tag.event && tag.property;
+  /** The message before. Most have its name, and comparing names is quicker than hashing a string that was just read. */
+  let message: Known | undefined;
   return ({ event, data }) => {
     let body = parseJson(data, origin, event) as JsonObject;
     if (reads.message) body = reads.message(body) as JsonObject;
     if (!byEvent && !isObject(body))
       throw new Violation("a message is a JSON object", { code: "not_an_object", ...origin, subject: event });
     if (namedByEvent && event !== undefined && body[namedByEvent] === undefined) body[namedByEvent] = event;
-    const message = messages.get(nameOf(event, body) as string);
+    const name = nameOf(event, body);
+    if (message?.origin.subject !== name) message = messages.get(name as string);
     if (!message) return { unknown: { event, body } };
     assertChecked(message.check, body, message.origin);
     return { message: message.strip(body) };

@@ -62,6 +62,8 @@ const MAX_FIELD = 256;
 export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: SseDecoderOptions): SseDecoder {
   let lastId: string | undefined;
   let isTooLarge = false;
+  /** At least the characters since the last event. */
+  let unread = 0;
 
   function limit(size: number): void {
     if (isTooLarge || size <= maxSize) return;
@@ -77,6 +79,7 @@ export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: Ss
       lastId = id;
     },
     onEvent(event) {
+      unread = 0;
       limit(event.data.length);
       if (event.event !== undefined) limit(event.event.length);
       if (isTooLarge) return;
@@ -97,7 +100,10 @@ export function decoder({ onEvent, onRetry, onComment, onTooLarge, maxSize }: Ss
   return {
     push(text) {
       if (isTooLarge) return;
+      unread += text.length;
       parser.feed(text);
+      unread = Math.max(unread, text.length);
+      if (unread <= maxSize) return;
       // A parser over its limit throws at the next call. `onError` reports that too, but makes an `Error` for each line of an unknown field.
       try {
         parser.feed("");

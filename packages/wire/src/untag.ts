@@ -17,9 +17,10 @@ export function namer({ name, tag }: Contract, reads: Reads): (event: string | u
 export function stripper({ tag, messages }: Contract, name: string): (body: JsonObject) => AnyMessage {
   const constants = tag.in === "property" ? [tag.property] : Object.keys(messages[name]?.shape?.const ?? {});
   const dropped = new Set(["type", ...constants]);
+  const isOnlyType = dropped.size === 1;
   return (body) => {
     // In place, because a copy costs a tenth of all that a short message costs a client. Behind an event's name, a body may be no object.
-    if (dropped.size === 1 && isObject(body)) {
+    if (isOnlyType && isObject(body)) {
       body.type = name;
       return body as JsonObject & AnyMessage;
     }
