@@ -97,7 +97,7 @@ export function within<T>(
   });
 }
 
-/** Limits waits that follow one another by one timer, which each of them only refreshes. */
+/** Limits waits that follow one another by one timer. A wait costs two assignments: the timer counts, and reads no clock. */
 export interface Silence {
   begin(): void;
   end(): void;
@@ -105,35 +105,39 @@ export interface Silence {
   stop(): void;
 }
 
+/** Ticks of a limit, by one of which a wait may take longer. */
+const TICKS = 8;
+
 /**
- * Calls a function once a wait takes `limit` milliseconds; 0 for never. The timer keeps no process.
+ * Calls a function once a wait has taken `limit` milliseconds; 0 for never. The timer keeps no process.
  *
- * A wait is over after two halves. A suspended process loses one of them, and can receive data for the other: timers run before the bytes
- * that arrived meanwhile are read.
+ * A suspended process loses one tick, and can receive data for the others: timers run before the bytes that arrived meanwhile are read.
  */
 export function silence(limit: number, expire: () => void): Silence {
-  const half = Math.min(Math.ceil(limit / 2), LONGEST);
-  let timer: (ReturnType<typeof setTimeout> & { refresh?(): unknown; unref?(): unknown }) | undefined;
+  let timer: (ReturnType<typeof setTimeout> & { unref?(): unknown }) | undefined;
   let isWaiting = false;
-  let isLate = false;
-  function restart(): void {
-    // Only Node's timers can be refreshed.
-    if (timer?.refresh) return void timer.refresh();
-    clearTimeout(timer);
-    timer = setTimeout(fire, half);
+  /** Whether the wait has begun since the last tick. */
+  let isNew = false;
+  let ticks = 0;
+  function start(): void {
+    timer = setTimeout(tick, Math.min(limit / TICKS, LONGEST));
     timer.unref?.();
   }
-  function fire(): void {
+  function tick(): void {
+    timer = undefined;
     if (!isWaiting) return;
-    if (isLate) return expire();
-    isLate = true;
-    restart();
+    ticks = isNew ? 0 : ticks + 1;
+    isNew = false;
+    if (ticks === TICKS) expire();
+    else start();
   }
   return {
     begin() {
-      isWaiting = true;
-      isLate = false;
-      if (limit) restart();
+      isWaiting = isNew = true;
+      if (timer !== undefined || limit === 0) return;
+      isNew = false;
+      ticks = 0;
+      start();
     },
     end() {
       isWaiting = false;

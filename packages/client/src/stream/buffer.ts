@@ -21,6 +21,8 @@ interface Waiting {
   readonly take: () => unknown;
   readonly resolve: (step: IteratorResult<never>) => void;
   readonly reject: (error: unknown) => void;
+  /** The reader behind it. */
+  next: Waiting | undefined;
 }
 
 /** Whether the reader has reached the end. */
@@ -35,7 +37,7 @@ export function buffer<T>(read: () => void): Buffer<T> {
   let most = 0;
   let over: { readonly error?: unknown } | undefined;
   let isReading = false;
-  const waiting: Waiting[] = [];
+  let waiting: Waiting | undefined;
 
   const one = (): T => ready[head++]!;
   const all = (): T[] => {
@@ -57,8 +59,9 @@ export function buffer<T>(read: () => void): Buffer<T> {
 
   /** Gives what there is to the readers that wait, and reads where more is wanted. */
   function proceed(): void {
-    while (waiting.length > 0 && (turn() || over)) {
-      const { take, resolve, reject } = waiting.shift()!;
+    while (waiting && (turn() || over)) {
+      const { take, resolve, reject } = waiting;
+      waiting = waiting.next;
       if (head < ready.length) resolve({ done: false, value: take() as never });
       else {
         const how = over!;
@@ -67,14 +70,20 @@ export function buffer<T>(read: () => void): Buffer<T> {
         else resolve({ done: true, value: undefined });
       }
     }
-    if (isReading || over || (waiting.length === 0 && Number(ahead.length > 0) >= most)) return;
+    if (isReading || over || (!waiting && Number(ahead.length > 0) >= most)) return;
     isReading = true;
     read();
   }
 
   const wait = <Taken>(take: () => Taken): Promise<IteratorResult<Taken>> =>
     new Promise((resolve, reject) => {
-      waiting.push({ take, resolve, reject });
+      const reader = { take, resolve, reject, next: undefined };
+      if (!waiting) waiting = reader;
+      else {
+        let last = waiting;
+        while (last.next) last = last.next;
+        last.next = reader;
+      }
       proceed();
     });
 

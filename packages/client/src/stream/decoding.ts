@@ -34,9 +34,12 @@ export function decoding(
   last: Last,
   { isNext, push, ended, fail }: Sink,
 ): (onRetry: (milliseconds: number) => void) => SseDecoder {
-  const ends = new Set(end);
-  const final = text?.final ?? {};
-  const failures = new Set([...end, ...mayEnd].filter((type) => contract.messages[type]?.fault));
+  /** What a message means beside its own content, by type. Most types are none of these. */
+  const marks = new Map<string, { isEnd: boolean; isFailure: boolean; isFinal: boolean }>();
+  for (const type of [...end, ...mayEnd, ...Object.keys(text?.final ?? {})]) {
+    const isFailure = contract.messages[type]?.fault !== undefined && (end.includes(type) || mayEnd.includes(type));
+    marks.set(type, { isEnd: end.includes(type), isFailure, isFinal: text?.final?.[type] !== undefined });
+  }
   const { checks, reads } = contract;
   const decode = messageDecoder(contract, { side: "server", names: messages, checks, reads });
   return (onRetry) =>
@@ -59,11 +62,12 @@ export function decoding(
           }
           const { message } = read;
           last.type = message.type;
-          if (failures.has(message.type)) last.failure = message;
-          else if (final[message.type] !== undefined) last.failure = undefined;
           last.unknown = undefined;
+          const mark = marks.get(message.type);
+          if (mark?.isFailure) last.failure = message;
+          else if (mark?.isFinal) last.failure = undefined;
           push(message);
-          if (ends.has(message.type)) ended();
+          if (mark?.isEnd) ended();
         } catch (error) {
           if (error instanceof Violation) notify(onViolation, error, fail);
           else fail(error);

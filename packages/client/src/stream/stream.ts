@@ -26,6 +26,9 @@ export interface StreamSource {
   readonly over: (retry: number) => void;
 }
 
+/** Made once, not for each chunk. */
+const STREAM = { stream: true };
+
 /** Milliseconds for a body to end after its stream. */
 const END_WITHIN = 1000;
 
@@ -197,7 +200,7 @@ export class StreamReader {
       if (done) return void this.#ended();
       let decoded: string;
       try {
-        decoded = text.decode(value, { stream: true });
+        decoded = text.decode(value, STREAM);
       } catch (error) {
         return cut(error);
       }
