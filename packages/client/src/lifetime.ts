@@ -106,7 +106,7 @@ export interface Silence {
 }
 
 /** Ticks of a limit, by one of which a wait may take longer. */
-const TICKS = 8;
+const TICKS = 16;
 
 /**
  * Calls a function once a wait has taken `limit` milliseconds; 0 for never. The timer keeps no process.
