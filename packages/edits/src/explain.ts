@@ -65,24 +65,11 @@ export function explainConflict(conflict: Conflict, patch: FilePatch | Patch, te
   const isOfSeveral = files.length > 1 && !hunk;
   const [row, problem, advice] = isOfSeveral
     ? ([0, "the patch changes several files.", "Apply it file by file."] as const)
-    : (conflict.rung === "elided" ? accountDots : ACCOUNTS[conflict.reason])(facts);
+    : ACCOUNTS[conflict.reason](facts);
   const path = clip(file?.before ?? file?.after ?? "the file", MAX_PATH);
   const head = `${path}${hunk && file!.hunks.length > 1 ? `, change ${index + 1} of ${file!.hunks.length}` : ""}: ${problem}`;
   const shown = isOfSeveral ? [] : showLines(lines, row, MAX_MESSAGE - head.length - advice.length - 2);
   return plain([head, ...shown, advice].join("\n"));
-}
-
-function accountDots({ conflict: { reason, candidates }, hunk }: Facts): Account {
-  const dots = hunk?.lines.filter((line) => isElision(line.slice(1))) ?? [];
-  const alone = dots.find((line) => line[0] !== " ");
-  const some = candidates.slice(0, 10).join(", ");
-  let why = "stands beside lines that are not there, or not in one block with the others";
-  if (alone) why = `stands in the ${alone[0] === "+" ? "new" : "old"} lines alone`;
-  else if (reason === "already-applied")
-    why = `stands for lines beside a change that is in the file already, at line ${some}`;
-  else if (candidates.length > 1) why = `stands beside lines that fit at lines ${some}`;
-  const advice = "Send the old and the new lines in full, or one change for each place.";
-  return [(candidates[0] ?? 1) - 1, `${quote((alone ?? dots[0])?.slice(1))} ${why}.`, advice];
 }
 
 const ADVICE = {
@@ -92,6 +79,7 @@ const ADVICE = {
   path: "Check the path, read the file, and send old lines copied from it.",
   beside: "Send them with the lines above and below, copied from the file.",
   range: "Send the lines of the place that is meant, and the range that they are in.",
+  dots: "Send the old and the new lines in full, or one change for each place.",
   copied: "Send the change again with old lines copied from the file.",
   more: "Send more unchanged lines above and below it, until only one place fits.",
   section: "Send the right name behind the @@, or none.",
@@ -101,6 +89,8 @@ const ADVICE = {
 function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
   const row = Math.max(0, Math.min((hunk?.oldStart ?? 1) - 1, lines.length - 1));
   if (!hunk || !sides) return [row, "there is no such file, or no text of it.", ADVICE.file];
+  const dots = sides.old.find((line) => isElision(line) && !lines.some((each) => looseLine(each) === looseLine(line)));
+  if (dots !== undefined) return [row, `${quote(dots)} is no line of the file.`, ADVICE.dots];
   const elsewhere = conflict.candidates[0];
   const lost = hunk.anchors?.find((anchor) => findAnchor(anchor, lines) < 0);
   const problem = `looked for ${quote(lost)}, below which the patch wants its change; no line of the file begins so.`;

@@ -35,8 +35,8 @@ export type ConflictReason =
 /**
  * How far matching was loosened to place a hunk, mildest first. `place`: it stood elsewhere. `order`: an earlier hunk of
  * the patch stood behind it. `final-newline`: text and patch differ in the line feed at the end. `byte-order-mark`: the
- * text's own was put back. The others name what was not compared on matched lines; nothing else was ignored. `elided`:
- * dots in the hunk stood for lines of the text. `misspelt`: a word of a context line had a letter wrong.
+ * text's own was put back. The others name what was not compared on matched lines; nothing else was ignored. `misspelt`:
+ * a word of a context line had a letter wrong.
  */
 export type Rung = (typeof rungs)[number];
 
@@ -51,7 +51,6 @@ export const rungs = [
   "typography",
   "escapes",
   "indentation",
-  "elided",
   "context",
   "misspelt",
 ] as const;

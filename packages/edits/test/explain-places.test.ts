@@ -94,7 +94,7 @@ const ADVICE: Record<string, string> = {
   "the new lines are in the file already":
     "Leave this change out. If another place is meant, send the lines around that place.",
   "another change of this patch": "Send one change that has both.",
-  ".* stands (?:in|for|beside)": "Send the old and the new lines in full, or one change for each place.",
+  ".* is no line of the file": "Send the old and the new lines in full, or one change for each place.",
 };
 
 /** The advice that belongs to a problem. */
@@ -310,28 +310,14 @@ describe("a change that is there, or that meets another", () => {
   });
 });
 
-describe("dots that cannot be filled in", () => {
-  const lines = ["-first", " ...", "-last", "+new"];
-  test.each<[what: string, lines: string[], conflict: Partial<Conflict>, head: string]>([
-    ["in the new lines alone", ["-first", "+..."], {}, "`...` stands in the new lines alone."],
-    ["in the old lines alone", ["-first", "-...", "+x"], {}, "`...` stands in the old lines alone."],
-    [
-      "beside a change that is there",
-      lines,
-      { reason: "already-applied", candidates: [1, 2] },
-      "`...` stands for lines beside a change that is in the file already, at line 1, 2.",
-    ],
-    ["beside several places", lines, { candidates: [1, 2] }, "`...` stands beside lines that fit at lines 1, 2."],
-    [
-      "beside one place",
-      lines,
-      { candidates: [1] },
-      "`...` stands beside lines that are not there, or not in one block with the others.",
-    ],
-  ])("%s", (_, lines, conflict, head) => {
-    const told = tell(lines, "first\nlast\n", { rung: "elided", ...conflict });
-    expect([told.head, told.advice]).toEqual([head, adviceFor(head)]);
-  });
+test.each([
+  ["in the old lines alone", ["-first", "-...", "+x"]],
+  ["in both parts", ["-first", " ...", "-last", "+new"]],
+])("dots are reported as no line of the file: %s", (_, lines) => {
+  const told = tell(lines, "first\nlast\n", {});
+  const head = "`...` is no line of the file.";
+  expect([told.head, told.advice]).toEqual([head, adviceFor(head)]);
+  expect(tell(lines, "first\n...\nlost\n", {}).head).not.toBe(head);
 });
 
 test.each<[file: Partial<FilePatch>, head: string]>([

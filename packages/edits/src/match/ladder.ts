@@ -3,7 +3,6 @@ import { type ApplyOptions, type ApplyResult, type Conflict, type Rung, rungs } 
 import { type Sides, takeApart } from "../sides.js";
 import { type Address, hasAddress, readAddress } from "./address.js";
 import { alignContext } from "./context.js";
-import { fillDots } from "./elided.js";
 import { rewrite } from "./rewrite.js";
 import {
   type Candidate,
@@ -65,8 +64,6 @@ function findPlaces(sides: Sides, target: Target, loosest: Rung): Candidate | Co
     isSought ||= found === "none here" || !(isNowhere(sides.old, target) && isNowhere(sides.new, target));
     if (!isSought) break;
   }
-  const filled = isAllowed("elided") ? fillDots(sides, target) : null;
-  if (filled) return filled;
   const last = isAllowed("misspelt") ? "misspelt" : isAllowed("context") ? "context" : steps.at(isSought ? -1 : 0)![0];
   const found = isAllowed("context") ? findByContext(search, last) : null;
   return found ?? conflict(sides, "not-found", last, search.elsewhere);

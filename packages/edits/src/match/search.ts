@@ -51,8 +51,7 @@ const trimmedPlain = (line: string) => plainTypography(line).trimEnd();
 
 /**
  * The rungs that compare whole lines, mildest first. Each finds every place by its rule, and the first with a place decides:
- * one that refuses all of its places for cause is the last. Behind them come `elided` (dots stand for lines of the text),
- * and `context` with `misspelt` (one line of context in four is left out or has a slip, and blank lines differ).
+ * one that refuses all of its places for cause is the last. Behind them come `context` and `misspelt` (one line of context in four is left out or has a slip, and blank lines differ).
  */
 export const STEPS: readonly Step[] = [
   // Byte for byte.

@@ -28,41 +28,6 @@ const expectRow = (_: string, text: string, hunks: readonly Own[], made: string,
   expect(result).toEqual(rungs === undefined && result.length === 1 ? [made] : [made, rungs ?? ""]);
 };
 
-describe("dots stand for", () => {
-  const block = "f {\n  a\n  g {\n    x\n  }\n}\n";
-  test.each<Row>([
-    ["lines between others", "a\nx\nb\n", [[null, " a\n ...\n-b\n+c"]], "a\nx\nc\n", "elided"],
-    ["lines at two places", "a\nx\nb\ny\nc\n", [[null, " a\n ...\n-b\n+n\n ...\n c"]], "a\nx\nn\ny\nc\n", "elided"],
-    ["lines above the first", "x\na\n", [[null, " ...\n-a\n+b"]], "x\nb\n", "elided"],
-    ["lines behind the last", "a\nx\n", [[null, "-a\n+b\n ..."]], "b\nx\n", "elided"],
-    [
-      "lines of the block and of one in it",
-      block,
-      [[null, " f {\n ...\n-    x\n+    y"]],
-      block.replace("x", "y"),
-      "elided",
-    ],
-    ["no lines of another block", "f {\n  a\n}\ng {\n    x\n}\n", [[null, " f {\n ...\n-    x\n+    y"]], "not-found"],
-    ["no lines further out than those beside them", "  a\nx\n  b\n", [[null, "   a\n ...\n-  b\n+  c"]], "not-found"],
-    ["one line at least", "a\nb\n", [[null, " a\n ...\n-b\n+c"]], "not-found"],
-    ["lines in the order of the text", "b\na\nx\nb\n", [[null, " a\n ...\n-b\n+c"]], "b\na\nx\nc\n", "elided"],
-    ["lines to one of two places", "a\nx\nb\nx\nb\n", [[null, " a\n ...\n-b\n+c"]], "ambiguous 3 5"],
-    ["lines from one of two places", "a\nx\na\nx\nb\n", [[null, " a\n ...\n-b\n+c"]], "ambiguous 1 3"],
-    ["no lines where those behind are not there", "a\nx\n", [[null, " a\n ...\n-b\n+c"]], "not-found"],
-    ["themselves where the text has them", "a\n...\nb\n", [[null, " a\n ...\n-b\n+c"]], "a\n...\nc\n"],
-    ["no deleted lines", "a\nx\nb\n", [[null, " a\n-...\n-b\n+c"]], "not-found"],
-    ["nothing that says where new lines alone go", "a\n", [[null, " ...\n+m\n+n"]], "ambiguous"],
-    ["lines above what has been inserted", "f {\nc\na\nb\n}\n", [[null, " f {\n ...\n+a\n b"]], "already-applied 3"],
-    ["lines above what has been added", "f {\nc\nb\na\n}\n", [[null, " f {\n ...\n b\n+a"]], "already-applied 3"],
-    [
-      "no lines outside of the anchor's block",
-      "f\n  a\n  x\n  b\ng\n  a\n",
-      [[null, "   a\n ...\n-  b\n+  c", { anchors: ["g"] }]],
-      "not-found 2",
-    ],
-  ])("%s", expectRow);
-});
-
 describe("a hunk with its number", () => {
   test.each<Row>([
     ["stands before its line where the text is shorter", "a\n", [[3, "-a\n+b"]], "b\n", "place"],

@@ -86,16 +86,6 @@ const work: Record<string, (lines: number) => () => unknown> = {
     }));
     return () => applyPatch({ ...file!, hunks }, before);
   },
-  "applying with dots between lines that stand everywhere": (lines) => {
-    const text = `a\nb\n${"x\n".repeat(8)}`.repeat(lines / 10);
-    const hunks = Array.from({ length: lines / 50 }, (_, i) => ({
-      id: `${i}`,
-      oldStart: null,
-      newStart: null,
-      lines: [" a", " ...", "-b", i % 2 ? "+a" : `+${i}`, " ...", " b"],
-    }));
-    return () => applyPatch({ kind: "modify", before: "a", after: "a", hunks }, text);
-  },
   "refusing and explaining": (lines) => {
     const { patch, before } = texts(lines, own);
     const text = before.replaceAll("compute(", "calculate(");

@@ -19,7 +19,6 @@ const ONLY: readonly [rung: Rung, lines: string[], text: string, made: string][]
   ["typography", [" “a”", "-b", "+c"], '"a"\nb\n', '"a"\nc\n'],
   ["escapes", [" \\ta", "-\\tb", "+\\tc"], "\ta\n\tb\n", "\ta\n\tc\n"],
   ["indentation", [" a", "-b", "+c"], "  a\n  b\n", "  a\n  c\n"],
-  ["elided", [" f {", " ...", "-  b", "+  c"], "f {\n  a\n  b\n}\n", "f {\n  a\n  c\n}\n"],
   ["context", [" a", " d", "-b", "+c"], "a\nx\nd\nb\n", "a\nx\nd\nc\n"],
   [
     "misspelt",
@@ -33,13 +32,12 @@ const ONLY: readonly [rung: Rung, lines: string[], text: string, made: string][]
 const lastOf = (rung: Rung, loosest: Rung) =>
   rung === "misspelt" && loosest !== "context" ? "exact" : (LAST[loosest] ?? loosest);
 
-/** What the rungs up to one try last: dots are no rung for a hunk without any, and nothing is tried for place, order and the like. */
+/** What the rungs up to one try last: nothing is tried for place, order and the like. */
 const LAST: Partial<Record<Rung, Rung>> = {
   place: "exact",
   order: "exact",
   "final-newline": "exact",
   "byte-order-mark": "exact",
-  elided: "indentation",
 };
 
 describe.each(ONLY)("a hunk that only the rung %s places", (rung, lines, text, made) => {
@@ -85,10 +83,13 @@ describe("the rung that a conflict names", () => {
   });
 });
 
-test("dots in a hunk with a line number are lines", () => {
+test.each([null, 1])("dots stand for no lines of the text, at the line %s", (oldStart) => {
   const lines = [" f {", " ...", "-  b", "+  c"];
-  const result = applyPatch(fileOf(lines, { oldStart: 1, newStart: 1 }), "f {\n  a\n  b\n}\n");
-  expect(result).toMatchObject({ ok: false, conflicts: [{ reason: "not-found", rung: "misspelt" }] });
+  const apply = (text: string) => applyPatch(fileOf(lines, { oldStart, newStart: oldStart }), text);
+  const conflicts = [{ reason: "not-found", rung: "misspelt" }];
+  expect(apply("f {\n  a\n  b\n}\n")).toMatchObject({ ok: false, conflicts });
+  expect(apply("f {\n  a\n  a\n  b\n}\n")).toMatchObject({ ok: false, conflicts });
+  expect(apply("f {\n...\n  b\n}\n")).toMatchObject({ ok: true, text: "f {\n...\n  c\n}\n" });
 });
 
 describe("a hunk that changes the newline at the end alone", () => {
