@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { secretsInEnvironment } from "@parlance/conformance";
@@ -8,9 +10,11 @@ import {
   Broken,
   type Case,
   type ClientPeer,
+  causesOf,
   clientCommand,
   FORMATS,
   type Format,
+  formatCause,
   formatResult,
   isFine,
   type Level,
@@ -57,8 +61,12 @@ Puts a server or a client, in any language, to the cases that a contract's folde
   --wait MS             how long something expected may take (default 5000); once, a program's first answer may take 60000
 
   --report FORMAT=FILE  junit, json, ndjson or html; may be given again
+  -v, --verbose         each failure with its bytes, and not only the causes
   --json                the json report on stdout
   --list                the cases, with level, place and kill, and no run
+
+Failures are shown by their cause: FAIL where the contract says so (must), WARN where a deployment needs it (should), NOTE for may, with the
+number of cases and the shortest of them. A WARN fails the run too: --level must leaves it out.
 
 docs/conformance.md has the protocol of fixtures and clients: one JSON line in, one out. A program that ends, prints something else or a
 line of more than 1 MiB, or does not answer in time, fails this case and is started again for the next. One that has answered none of its
@@ -84,6 +92,7 @@ export const options = {
   "run-within": { type: "string" },
   wait: { type: "string" },
   report: { type: "string", multiple: true },
+  verbose: { type: "boolean", short: "v" },
   json: { type: "boolean" },
   list: { type: "boolean" },
 } as const satisfies Options;
@@ -144,6 +153,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   };
   for (const { format, file } of reports) await writeFile(resolve(io.cwd, file), FORMATS[format](report));
   if (values.json) io.out(FORMATS.json(report));
+  else for (const cause of causesOf(results)) io.out(formatCause(cause));
   const parts = Object.entries(report.totals).filter(([, count]) => count > 0);
   const words = parts.map(([name, count]) => `${count} ${name}`).join(", ") || "no cases";
   io.err(`${document.contract.name}, ${side}: ${words} in ${(report.ms / 1000).toFixed(1)} s\n`);
@@ -224,7 +234,8 @@ async function play(
       ...(interrupt && { signal: interrupt }),
       onResult: (result) => {
         results.push(result);
-        if (!values.json && (result.outcome === "failed" || result.outcome === "fixed")) io.out(formatResult(result));
+        const isShown = result.outcome === "fixed" || (result.outcome === "failed" && values.verbose);
+        if (!values.json && isShown) io.out(formatResult(result));
       },
     });
     return interrupt?.aborted ? { results, early: "it was interrupted" } : { results };
@@ -251,12 +262,32 @@ async function peerOf(
 ): Promise<{ server: ServerPeer } | { client: ClientPeer }> {
   const start = { cwd: io.cwd, wait };
   if (values.client !== undefined) return { client: clientCommand(values.client, start) };
-  if (values.server !== undefined) return { server: { url: values.server, close: async () => {} } };
+  if (values.server !== undefined) {
+    await meetListening(values.server, wait);
+    return { server: { url: values.server, close: async () => {} } };
+  }
   try {
     return { server: await serverCommand(values["server-cmd"]!, start) };
   } catch (error) {
     if (error instanceof Broken) throw new UsageError(mask.text(error.message));
     throw error;
+  }
+}
+
+/** Tries to connect, so that a wrong port is one mistake and not a failure of every case. */
+async function meetListening(server: string, wait: number): Promise<void> {
+  const { hostname, port, protocol } = new URL(server);
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const socket = connect({ host, port: Number(port) || (protocol === "https:" ? 443 : 80) });
+  try {
+    await once(socket, "connect", { signal: AbortSignal.timeout(wait) });
+  } catch (error) {
+    const { code, name } = error as NodeJS.ErrnoException;
+    throw new UsageError(
+      `nothing answers at ${server}: ${name === "AbortError" ? `no answer within ${wait} ms` : code}`,
+    );
+  } finally {
+    socket.destroy();
   }
 }
 

@@ -97,10 +97,15 @@ for await (const line of createInterface({ input: process.stdin })) {
   const one = ["schemas/my-agent", "--client", "node silent.mjs", "--only", "client/*/message/**", "--wait", "3000"];
   const failed = await conform(cwd, ...one);
   expect(failed.code).toBe(1);
-  expect(failed.out).toMatch(/^failed client\/\w+\/message\//);
-  expect(failed.out).toMatch(/\n {2}expected .*\n {2}came {5}/);
-  expect(failed.out).toMatch(/ ms {2}1 <- "GET \/ HTTP/);
+  expect(failed.out).toMatch(
+    /^FAIL 3 cases: expected a request of prompt, .*\n {5}such as client\/prompt\/message\/done\/0 /,
+  );
   expect(failed.out).toContain("again: parlance conform schemas/my-agent --client 'node silent.mjs'");
+  const verbose = await conform(cwd, ...one, "-v");
+  expect(verbose.out).toMatch(/^failed client\/\w+\/message\//);
+  expect(verbose.out).toMatch(/\n {2}expected .*\n {2}came {5}/);
+  expect(verbose.out).toMatch(/ ms {2}1 <- "GET \/ HTTP/);
+  expect(verbose.out).toContain(failed.out);
 
   expect((await conform(cwd, ...one, "--known-failing", "known.txt", "--update-baseline")).code).toBe(0);
   const known = await readFile(join(cwd, "known.txt"), "utf8");
@@ -190,7 +195,7 @@ test("a program that answers nothing ends the run with its reports", async () =>
   const silent = await conform(cwd, path, "--client", "echo no such model >&2; exit 3", "--report", "json=report.json");
   expect(silent.code).toBe(2);
   expect(silent.err).toMatch(/the run ended after 3 of \d+ cases: .*it ended with 3.*\n.*no such model/s);
-  expect(silent.out).toContain("it ended with 3, after these lines on stderr:\n           no such model\n");
+  expect(silent.out).toContain("it ended with 3, after these lines on stderr: no such model\n");
   expect(JSON.parse(await readFile(join(cwd, "report.json"), "utf8")).totals).toMatchObject({ failed: 3, passed: 0 });
 });
 
@@ -232,6 +237,17 @@ test.runIf(foreign.length > 0).each(foreign)(
   },
   600_000,
 );
+
+test("a port at which nothing listens is one mistake, and no failure of cases", async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init --example sse");
+  const unused = createServer();
+  await new Promise<void>((resolve) => unused.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(unused.address() as AddressInfo).port}`;
+  await new Promise((resolve) => unused.close(resolve));
+  const told = await conform(cwd, "schemas/my-agent", "--server", url);
+  expect(told).toEqual({ code: 2, out: "", err: `parlance conform: nothing answers at ${url}: ECONNREFUSED\n` });
+});
 
 test("a live server that refuses the token is reported in one line, not only case by case", async () => {
   const cwd = await folder();

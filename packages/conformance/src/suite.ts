@@ -8,6 +8,7 @@ export { clientCommand, serverCommand } from "./suite/node/commands.js";
 export { Broken } from "./suite/node/program.js";
 export { type RunOptions, runCases } from "./suite/node/run.js";
 export type { ClientLine, ClientPeer, ServerLine, ServerPeer } from "./suite/peer.js";
+export { causesOf, formatCause } from "./suite/report/causes.js";
 export { FORMATS, type Format } from "./suite/report/formats.js";
 export { formatResult, isFine, type Outcome, type Report, type Result, totalsOf } from "./suite/result.js";
 export type {

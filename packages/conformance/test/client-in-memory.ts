@@ -28,12 +28,22 @@ const textOf = (bytes: string | Uint8Array) =>
   typeof bytes === "string" ? bytes : new TextDecoder("latin1").decode(bytes);
 const linesOf = (headers: object = {}) => Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
 
+/** A client that reports plain streams as they were sent. */
+export const asSent: ClientStage["plain"] = {
+  get: async (key) => ({ messages: JSON.parse(key.slice(key.indexOf(" ") + 1)), error: null }),
+  set() {
+    throw new Error("nothing is to be read");
+  },
+  delete: () => false,
+};
+
 /** Plays a case with our client. `said` has the call and what the case answered. */
 export function listening(contract: AnyContract, said: string[]): { stage: ClientStage; heard: () => Heard } {
   const asked: (Asked & { frames: Frame[] })[] = [];
   let told: Told | undefined;
   const stage: ClientStage = {
     wait: 1000,
+    plain: asSent,
     async call(call, serve) {
       said.push(calls(call));
       const served: Promise<void>[] = [];
@@ -246,6 +256,7 @@ const TURNS = 8;
 export function repeating({ asked, told }: Heard): ClientStage {
   return {
     wait: 0,
+    plain: asSent,
     async call(_, serve) {
       const served = Promise.all(asked.map((one, index) => serve(repeated(one), index)));
       served.catch(() => {});

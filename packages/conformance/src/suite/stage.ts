@@ -91,6 +91,8 @@ export interface Exchange {
 /** A client under test, as a case sees it. */
 export interface ClientStage {
   readonly wait: number;
+  /** What this client has reported of streams in their plain form in this run, by call and messages. */
+  readonly plain: Pick<Map<string, Promise<Told>>, "get" | "set" | "delete">;
   /** Makes the client call, answers its requests in turn, and returns what it reports. */
   call(call: ClientCall, serve: (exchange: Exchange, index: number) => Promise<void>): Promise<Told>;
 }

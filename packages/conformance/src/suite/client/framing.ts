@@ -1,7 +1,7 @@
 import type { ClientCase } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { JsonMessage } from "../script.js";
-import { meetError, meetMessages } from "./read.js";
+import { meetError, meetMessages, readPlainly } from "./read.js";
 
 /** One way to write the same events (WHATWG HTML, section 9.2.5). */
 interface Variant {
@@ -68,6 +68,7 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
     title: `${name} reads ${title}`,
     kill,
     run: async (stage) => {
+      const plain = await readPlainly(kit, stage, name, messages);
       const { status } = kit.contract.operations[name]!.answer;
       const { sentinel } = kit.contract.operations[name]!.answer.stream!;
       const script = kit.ends(name) ? [] : [{ receive: messages.length }, { close: true } as const];
@@ -78,7 +79,7 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
         if (kit.ends(name)) exchange.end();
       });
       meetError(told, undefined);
-      meetMessages(told, messages);
+      meetMessages(told, plain);
     },
   });
   // Where the body names its message too, a lost `event` line would change nothing.

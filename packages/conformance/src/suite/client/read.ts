@@ -2,8 +2,8 @@ import { fault, Refusal, type RefusalDetails } from "@parlance/wire";
 import { answerHeaders } from "../carried.js";
 import { alike, equal, meet, Unmet } from "../case.js";
 import { BYTES, type FlatInput, type Kit } from "../kit.js";
-import type { JsonMessage, Told, ToldError } from "../script.js";
-import type { Exchange, Frames } from "../stage.js";
+import type { ClientStep, JsonMessage, Told, ToldError } from "../script.js";
+import type { ClientStage, Exchange, Frames } from "../stage.js";
 
 /** The error that a client reports; undefined for none. */
 export function meetError(told: Told, kind: ToldError["kind"] | undefined): void {
@@ -23,6 +23,42 @@ export function meetMessages(told: Told, expected: readonly unknown[]): void {
 export function meetFirst(told: Told, sent: readonly unknown[]): void {
   const expected = sent.slice(0, told.messages.length);
   meet(alike(expected, told.messages), `the messages ${JSON.stringify(sent)}, or the first of them`, told);
+}
+
+/**
+ * What a client reports of a stream in its plain form: each event in a chunk of its own, with lines that end in LF. Other forms of the stream are
+ * compared with it, so a message that the client misreads fails its own case alone. A client that reports an error is held to the contract.
+ */
+export async function readPlainly(
+  kit: Kit,
+  stage: ClientStage,
+  name: string,
+  messages: readonly JsonMessage[],
+): Promise<readonly unknown[]> {
+  const key = `${name} ${JSON.stringify(messages)}`;
+  let reading = stage.plain.get(key);
+  if (!reading) {
+    const script: ClientStep[] = kit.ends(name) ? [] : [{ receive: messages.length }, { close: true }];
+    const call = { operation: name, input: kit.input(name), script };
+    reading = stage.call(call, (exchange) => sendPlainly(kit, name, exchange, messages));
+    stage.plain.set(key, reading);
+    reading.catch(() => stage.plain.delete(key));
+  }
+  const told = await reading;
+  return told.error ? messages : told.messages;
+}
+
+async function sendPlainly(
+  kit: Kit,
+  name: string,
+  exchange: Exchange,
+  messages: readonly JsonMessage[],
+): Promise<void> {
+  const { status, stream } = kit.contract.operations[name]!.answer;
+  exchange.begin(status, "text/event-stream");
+  for (const message of messages) await exchange.write(kit.block(name, message));
+  if (stream!.sentinel !== undefined) await exchange.write(`data: ${stream!.sentinel}\n\n`);
+  if (kit.ends(name)) exchange.end();
 }
 
 /** The request of a call: its operation and its input, however it is written. */

@@ -55,13 +55,14 @@ export async function runCases({ kit }: Suite, cases: readonly Case[], options: 
   const flaky = listed(options.flaky);
   const heard: Heard = { answers: 0, last: "" };
   let silent = 0;
+  const plain: ClientStage["plain"] = new Map();
   for (const one of cases) {
     budget.begin();
     const attempt = () =>
       limited(budget, caseWithin, (over) =>
         one.side === "server"
           ? serverCase(kit, one, trace, options, wait, heard, over)
-          : clientCase(kit, one, trace, options, wait, heard, over),
+          : clientCase(kit, one, trace, { ...options, wait, plain }, heard, over),
       );
     const judged = await judge(one, attempt, trace, known, flaky);
     if (signal?.aborted) return results;
@@ -215,16 +216,17 @@ async function clientCase(
   kit: Suite["kit"],
   one: ClientCase,
   trace: Trace,
-  options: RunOptions,
-  wait: number,
+  options: RunOptions & Pick<ClientStage, "wait" | "plain">,
   heard: Heard,
   over: AbortSignal,
 ): Promise<void> {
+  const { wait, plain } = options;
   // A port of its own, because a client may keep the connections of the case before.
   const responder = await Responder.listen(trace, wait);
   over.addEventListener("abort", () => void responder.close());
   const stage: ClientStage = {
     wait,
+    plain,
     async call(call, serve) {
       let failure: unknown;
       const exchanges: Promise<void>[] = [];

@@ -139,7 +139,7 @@ export async function meetRefusal(kit: Kit, name: string, frames: Frames, what: 
   }
 }
 
-/** Statuses by which a live server says that it does not offer an operation. */
+/** The statuses of a live server for an operation that it does not offer. */
 const NOT_OFFERED = [404, 405, 501, 503];
 
 /** Skips a case that a live server does not offer. */
