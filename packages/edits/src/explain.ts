@@ -1,8 +1,7 @@
 import { isElision } from "./elision.js";
 import { splitLines, withoutReturn } from "./lines.js";
-import { isAnchored, readAddress } from "./match/address.js";
-import { inARow } from "./match/search.js";
-import { looseLine, readTarget } from "./match/target.js";
+import { isAnchored } from "./match/address.js";
+import { looseLine } from "./match/target.js";
 import { findNearest, nameAlike } from "./nearest.js";
 import { needPatch } from "./need.js";
 import { type FileKind, type FilePatch, filesOf, type Hunk, type Patch } from "./patch.js";
@@ -32,14 +31,14 @@ const ACCOUNTS: Record<ConflictReason, (facts: Facts) => Account> = {
   "not-found": accountMissing,
   ambiguous: accountAmbiguous,
   "already-applied": (facts) => {
-    const [row, at] = locate(facts, "+");
     const advice = "Leave this change out. If another place is meant, send the lines around that place.";
-    return [row, `the new lines are in the file already${at}.`, advice];
+    return [rowOf(facts), "the new lines are in the file already.", advice];
   },
-  overlap: (facts) => {
-    const [row, at] = locate(facts, "-");
-    return [row, `another change of this patch changes the same lines${at}.`, "Send one change that has both."];
-  },
+  overlap: (facts) => [
+    rowOf(facts),
+    "another change of this patch changes the same lines.",
+    "Send one change that has both.",
+  ],
   stale: ({ file }) => {
     const problems: Partial<Record<FileKind, string>> = {
       create: "the patch makes a new file, but there is one with text in it.",
@@ -82,8 +81,6 @@ const ADVICE = {
   dots: "Send the old and the new lines in full, or one change for each place.",
   copied: "Send the change again with old lines copied from the file.",
   more: "Send more unchanged lines above and below it, until only one place fits.",
-  section: "Send the right name behind the @@, or none.",
-  numbers: "Send the right line numbers, or none.",
 };
 
 function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
@@ -96,8 +93,12 @@ function accountMissing({ conflict, hunk, sides, lines }: Facts): Account {
   const problem = `looked for ${quote(lost)}, below which the patch wants its change; no line of the file begins so.`;
   if (lost !== undefined) return [elsewhere === undefined ? row : elsewhere - 1, problem, ADVICE.anchor];
   if (sides.old.length === 0) return accountBare(sides, row, lines);
-  if (elsewhere !== undefined && isAnchored(hunk))
-    return [elsewhere - 1, `the old lines are at line ${elsewhere}, but not ${addressOf(hunk)}.`, ADVICE.address];
+  if (elsewhere !== undefined && isAnchored(hunk)) {
+    const anchor = hunk.anchors?.at(-1);
+    const address = anchor === undefined ? "at the end of the file" : `below ${quote(anchor)}`;
+    const problem = `the old lines are at line ${elsewhere}, but not ${address}, where the patch wants them.`;
+    return [elsewhere - 1, problem, ADVICE.address];
+  }
   const near = elsewhere === undefined ? findNearest(sides, lines) : { place: elsewhere - 1, differs: null };
   if (near !== null) return accountNear(sides, lines, near.place, near.differs);
   return [row, `looked for ${quote(tell(hunk, " -"))}; no line of the file is like it.`, ADVICE.path];
@@ -156,41 +157,15 @@ function accountAmbiguous({ conflict, hunk, sides, lines }: Facts): Account {
 
 /** Why the only place of a hunk is not certain. */
 function accountOne(sides: Sides, wanted: string, place: number, row: number, lines: readonly string[]): Account {
-  const { hunk, hint, old } = sides;
-  const { section } = hunk;
-  const at = `${wanted} is at line ${row + 1}, but`;
-  const isContradicted = () =>
-    readAddress(sides, readTarget(lines.join("\n"), [hunk])).contradicted(place, inARow(place, old));
-  if (section !== undefined && isContradicted())
-    return [row, `${at} not below ${quote(section)}, which the @@ line names.`, ADVICE.section];
   const other = accountOther(sides, lines, place);
-  if (other && old.every((line, i) => looseLine(line) === looseLine(lines[place + i] ?? "\0"))) return other;
-  if (hint !== null && hint !== place)
-    return [row, `${at} the @@ line names another place, where most of the lines fit as well.`, ADVICE.numbers];
-  const problem = `looked for ${wanted}; it is near line ${row + 1}, and how its lines are meant there is not certain.`;
-  return [row, problem, `${EXACTLY}, white space included.`];
+  if (other && sides.old.every((line, i) => looseLine(line) === looseLine(lines[place + i] ?? "\0"))) return other;
+  const problem = `looked for ${wanted}; it is near line ${row + 1}, and whether that is the place is not certain.`;
+  return [row, problem, `${EXACTLY}, white space included, and the right @@ line or none.`];
 }
 
-function locate({ conflict: { at }, sides, lines }: Facts, mark: "+" | "-"): [row: number, at: string] {
-  const start = (at ?? 1) - 1;
-  if (sides === null || at === null) return [start, ""];
-  const [side, other] = mark === "+" ? [sides.new, sides.old] : [sides.old, sides.new];
-  const others = new Set(other);
-  const own = sides.hunk.lines
-    .flatMap((line) => (line[0] === mark && line.trim().length > 2 ? [line.slice(1)] : []))
-    .find((line, _, all) => all.length === 1 || !others.has(line));
-  const offset = own === undefined ? Math.max(0, (sides.changes[0]?.from ?? 0) - 1) : side.indexOf(own);
-  const key = looseLine(side[offset] ?? "");
-  // Lines that the hunk left out, or that the file has more of, move the rest.
-  const behind = Array.from({ length: 2 * side.length }, (_, i) => start + i);
-  const row = [start + offset, ...behind].find((each) => each in lines && looseLine(lines[each]!) === key) ?? start;
-  return [row, row in lines ? `: at line ${row + 1} is ${quote(lines[row])}` : ""];
-}
-
-function addressOf({ anchors = [], atEnd }: Hunk): string {
-  const anchor = anchors.at(-1);
-  if (anchor === undefined) return `${atEnd ? "at the end of the file, " : ""}where the patch wants them`;
-  return `below ${quote(anchor)}, where the patch wants it${atEnd ? ", at the end of the file" : ""}`;
+/** The first line that the change is about. */
+function rowOf({ conflict: { at }, sides, lines }: Facts): number {
+  return at === null ? 0 : Math.min(at - 1 + (sides?.leading ?? 0), Math.max(0, lines.length - 1));
 }
 
 function showLines(lines: readonly string[], row: number, room: number): string[] {

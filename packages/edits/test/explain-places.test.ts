@@ -78,8 +78,8 @@ describe("the file and the change", () => {
 /** The advice by the problem. */
 const ADVICE: Record<string, string> = {
   "looked for .* which fits": "Send more unchanged lines above and below it, until only one place fits.",
-  "looked for .*; it is near": "Send the old lines exactly as the file has them, white space included.",
-  ".*, which the @@ line names": "Send the right name behind the @@, or none.",
+  "looked for .*; it is near":
+    "Send the old lines exactly as the file has them, white space included, and the right @@ line or none.",
   "looked for .*; no line of the file is like it": "Check the path, read the file, and send old lines copied from it.",
   "looked for .*; no line of the file begins so":
     "Send a line of the file behind the @@, or none, and more lines around the change.",
@@ -174,13 +174,13 @@ describe("old lines that are not found", () => {
       "below an anchor",
       { anchors: ["a:"] },
       [2],
-      "the old lines are at line 2, but not below `a:`, where the patch wants it.",
+      "the old lines are at line 2, but not below `a:`, where the patch wants them.",
     ],
     [
       "below an anchor at the end",
       { anchors: ["a:"], atEnd: true },
       [2],
-      "the old lines are at line 2, but not below `a:`, where the patch wants it, at the end of the file.",
+      "the old lines are at line 2, but not below `a:`, where the patch wants them.",
     ],
     [
       "at the end",
@@ -241,13 +241,13 @@ describe("an ambiguous change", () => {
       "at one place",
       ["-a = 1"],
       { candidates: [2], total: 1 },
-      "looked for `a = 1`; it is near line 2, and how its lines are meant there is not certain.",
+      "looked for `a = 1`; it is near line 2, and whether that is the place is not certain.",
     ],
     [
       "at one place outside of its section",
       ["-a = 1"],
       { candidates: [2], total: 1, more: { section: "f()" } },
-      "`a = 1` is at line 2, but not below `f()`, which the @@ line names.",
+      "looked for `a = 1`; it is near line 2, and whether that is the place is not certain.",
     ],
     [
       "at ten places",
@@ -268,45 +268,14 @@ describe("an ambiguous change", () => {
 });
 
 describe("a change that is there, or that meets another", () => {
-  const text = `${numbers(10)}first\nnew = 1\nlast\n`;
-  const hunk = [" first", "-old = 1", "+new = 1", " last"];
-  test.each<[what: string, lines: string[], at: number | null, found: string, shown: number]>([
-    ["is named by its new line", hunk, 11, ": at line 12 is `new = 1`", 12],
-    [
-      "is named by the line before one that is deleted",
-      [" first", "-old = 1", " last"],
-      11,
-      ": at line 11 is `first`",
-      11,
-    ],
-    [
-      "is named by its new line, past a short one",
-      [" first", "+x", "+new = 1", " last"],
-      11,
-      ": at line 12 is `new = 1`",
-      12,
-    ],
-    [
-      "is named by its new line, past one that it moves",
-      ["-last", " first", "+last", "+new = 1"],
-      11,
-      ": at line 12 is `new = 1`",
-      12,
-    ],
-    ["is named by its new line, as far behind as twice its lines", hunk, 7, ": at line 12 is `new = 1`", 12],
-    ["is not named by a line further behind", hunk, 6, ": at line 6 is `line 6`", 6],
-    ["has no place", hunk, null, "", 1],
-  ])("%s", (_, lines, at, found, shown) => {
-    const told = tell(lines, text, { reason: "already-applied", at });
-    const head = `the new lines are in the file already${found}.`;
-    expect([told.head, told.advice]).toEqual([head, adviceFor(head)]);
-    expect(told.rows).toContain(shown);
-  });
-
-  test("is named by its old line where it meets another", () => {
-    const told = tell(["-new = 1", "+x"], text, { reason: "overlap", at: 12 });
-    const head = "another change of this patch changes the same lines: at line 12 is `new = 1`.";
-    expect([told.head, told.advice]).toEqual([head, adviceFor(head)]);
+  const hunk = [" line 11", "-old = 1", "+line 12"];
+  test.each<[reason: "already-applied" | "overlap", at: number | null, head: string, rows: number[]]>([
+    ["already-applied", 11, "the new lines are in the file already.", [9, 10, 11, 12, 13, 14, 15]],
+    ["already-applied", 20, "the new lines are in the file already.", [14, 15, 16, 17, 18, 19, 20]],
+    ["already-applied", null, "the new lines are in the file already.", [1, 2, 3, 4, 5, 6, 7]],
+    ["overlap", 11, "another change of this patch changes the same lines.", [9, 10, 11, 12, 13, 14, 15]],
+  ])("%s at %s: %s", (reason, at, head, rows) => {
+    expect(tell(hunk, numbers(20), { reason, at })).toEqual({ head, rows, advice: adviceFor(head) });
   });
 });
 

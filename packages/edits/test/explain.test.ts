@@ -124,7 +124,7 @@ Send more unchanged lines above and below it, until only one place fits.`,
       "lines that are new already",
       change,
       before.replace("value20 = 20", "value20 = 21"),
-      `src/values.ts: the new lines are in the file already: at line 21 is \`const value20 = 21;\`.
+      `src/values.ts: the new lines are in the file already.
    18 | const value17 = 17;
    19 | const value18 = 18;
    20 | const value19 = 19;
@@ -140,7 +140,7 @@ Leave this change out. If another place is meant, send the lines around that pla
       "two changes of one line",
       { ...modify([]), hunks: [{ ...modify(["-a", "+b"]).hunks[0]! }, { ...modify(["-a", "+c"]).hunks[0]!, id: "i" }] },
       "a\n",
-      `src/a.ts, change 1 of 2: another change of this patch changes the same lines: at line 1 is \`a\`.
+      `src/a.ts, change 1 of 2: another change of this patch changes the same lines.
     1 | a
 Send one change that has both.`,
     ],
@@ -181,7 +181,7 @@ test("an anchor that is elsewhere is named", () => {
   );
   const text = "def a():\n    x = 1\n\ndef b():\n    y = 1\n";
   expect(reading.ok && explain(reading.patch, text)).toMatch(
-    /^a\.py: the old lines are at line 2, but not below `def b\(\):`, where the patch wants it\.\n/,
+    /^a\.py: the old lines are at line 2, but not below `def b\(\):`, where the patch wants them\.\n/,
   );
 });
 
@@ -282,7 +282,7 @@ const KINDS: Record<string, [old: string[], now: string[], text: string, message
     ["first", "old = 1", "last"],
     ["first", "new = 1", "last"],
     "x\nfirst\nnew = 1\nlast\n",
-    /already: at line 3 is `new = 1`/,
+    /already\.\n(?: .*\n)* {4}3 \| new = 1\n/,
   ],
   "nothing like it": [["unheard = of()"], ["x"], "a\nb\n", /no line of the file is like it/],
 };
