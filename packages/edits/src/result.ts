@@ -49,7 +49,6 @@ export const rungs = [
   "line-endings",
   "trailing-space",
   "typography",
-  "escapes",
   "indentation",
   "context",
   "misspelt",

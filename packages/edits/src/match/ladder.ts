@@ -69,11 +69,11 @@ function findPlaces(sides: Sides, target: Target, loosest: Rung): Candidate | Co
   return found ?? conflict(sides, "not-found", last, search.elsewhere);
 }
 
-function findOnStep(search: Search, [rung, text, patch]: Step): Candidate | Conflict | "nothing" | "none here" {
+function findOnStep(search: Search, [rung, key]: Step): Candidate | Conflict | "nothing" | "none here" {
   const { sides, target, address } = search;
   const { hunk, old, new: now } = sides;
-  const all = findRows(old, text, patch, target);
-  const made = all && looksForNew(sides, all) ? findRows(now, text, patch, target) : [];
+  const all = findRows(old, key, target);
+  const made = all && looksForNew(sides, all) ? findRows(now, key, target) : [];
   if (all === null || made === null) return conflict(sides, "ambiguous", rung, []);
   if (all.length + made.length === 0) return "nothing";
   const places = all.filter((row) => address.inside(row, inARow(row, old)));

@@ -2,17 +2,7 @@ import { endingAt, withoutReturn } from "../lines.js";
 import type { ConflictReason, Rung } from "../result.js";
 import type { Sides } from "../sides.js";
 import { exactStyle, type LineStyle, learnStyle, pairUp } from "./style.js";
-import {
-  asIs,
-  indexBy,
-  type Key,
-  lastUpTo,
-  looseLine,
-  plainTabs,
-  plainTypography,
-  readTarget,
-  type Target,
-} from "./target.js";
+import { asIs, indexBy, type Key, lastUpTo, looseLine, plainTypography, readTarget, type Target } from "./target.js";
 
 /** A place for a hunk: the text's line for each of its old lines, or -1 where a context line has no partner. */
 export interface Match {
@@ -43,11 +33,8 @@ export function conflict(sides: Sides, reason: ConflictReason, rung: Rung, at: r
   return { hunk: sides.hunk.id, reason, at: lines[0] ?? null, candidates: lines, total, rung };
 }
 
-/** On each rung that compares lines as wholes: what it compares of a line of the text, and of a line of the patch. */
-export type Step = readonly [rung: Rung, text: Key, patch: Key];
-
-const trimmedEnd = (line: string) => line.trimEnd();
-const trimmedPlain = (line: string) => plainTypography(line).trimEnd();
+/** A rung that compares lines as wholes, and what it compares of a line. */
+export type Step = readonly [rung: Rung, key: Key];
 
 /**
  * The rungs that compare whole lines, mildest first. Each finds every place by its rule, and the first with a place decides:
@@ -55,17 +42,15 @@ const trimmedPlain = (line: string) => plainTypography(line).trimEnd();
  */
 export const STEPS: readonly Step[] = [
   // Byte for byte.
-  ["exact", asIs, asIs],
+  ["exact", asIs],
   // Carriage returns at the ends of lines differ.
-  ["line-endings", withoutReturn, withoutReturn],
+  ["line-endings", withoutReturn],
   // White space at the ends of lines differs.
-  ["trailing-space", trimmedEnd, trimmedEnd],
+  ["trailing-space", (line) => line.trimEnd()],
   // Typographic quotes, dashes and spaces stand for those of a keyboard.
-  ["typography", trimmedPlain, trimmedPlain],
-  // `\\t` in the patch is a tab in the text.
-  ["escapes", trimmedEnd, (line) => plainTabs(line).trimEnd()],
+  ["typography", (line) => plainTypography(line).trimEnd()],
   // White space in front of lines, and how much of it is inside of them, differs.
-  ["indentation", looseLine, looseLine],
+  ["indentation", looseLine],
 ];
 
 export function inARow(row: number, lines: readonly string[]): number[] {
@@ -98,26 +83,24 @@ function longestOf(lines: readonly string[]): number {
 /** Whether one of these lines is not in the text by any key: what is equal by any is so loosely. */
 export function isNowhere(sought: readonly string[], target: Target): boolean {
   const { places } = indexBy(looseLine, target);
-  const line = sought[longestOf(sought)] ?? "";
-  return [line, plainTabs(line)].every((each) => !places.get(looseLine(each))?.length);
+  return !places.get(looseLine(sought[longestOf(sought)] ?? ""))?.length;
 }
 
-/** Every row from which lines stand, one behind the other, by these keys of text and patch. Null when the effort ran out. */
-export function findRows(sought: readonly string[], text: Key, patch: Key, target: Target): number[] | null {
+/** Every row from which lines stand, one behind the other, by this key. Null when the effort ran out. */
+export function findRows(sought: readonly string[], key: Key, target: Target): number[] | null {
   const offset = longestOf(sought);
-  const key = text === asIs ? asIs : looseLine;
+  const coarse = key === asIs ? asIs : looseLine;
   const { lines, effort } = target;
   const rows: number[] = [];
   const pattern: string[] = [];
-  const isOne = text === patch;
-  for (const place of indexBy(key, target).places.get(key(patch(sought[offset] ?? ""))) ?? []) {
+  for (const place of indexBy(coarse, target).places.get(coarse(sought[offset] ?? "")) ?? []) {
     const row = place - offset;
     if (row < 0 || row + sought.length > lines.length) continue;
     let i = 0;
     for (; i < sought.length; i++) {
-      if (isOne && lines[row + i] === sought[i]) continue;
-      pattern[i] ??= patch(sought[i]!);
-      if (text(lines[row + i]!) !== pattern[i]) break;
+      if (lines[row + i] === sought[i]) continue;
+      pattern[i] ??= key(sought[i]!);
+      if (key(lines[row + i]!) !== pattern[i]) break;
     }
     effort.left -= i + 1;
     if (effort.left < 0) return null;
@@ -154,8 +137,8 @@ export function withEndsOf(text: string, offset: number, written: string): strin
 export function findEvery(sought: readonly string[], text: string): number[] {
   const lines = sought.map((line) => ` ${line}`);
   const target = readTarget(text, [{ id: "", oldStart: null, newStart: null, lines }]);
-  for (const [, keyOfText, keyOfPatch] of STEPS) {
-    const rows = findRows(sought, keyOfText, keyOfPatch, target) ?? [];
+  for (const [, key] of STEPS) {
+    const rows = findRows(sought, key, target) ?? [];
     let end = 0;
     const apart = rows.filter((row) => {
       if (row < end) return false;

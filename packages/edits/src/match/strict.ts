@@ -42,7 +42,7 @@ export function applyStrictly(patch: FilePatch | Patch, text: string, options: S
 }
 
 function findPlace(sides: Sides, bare: boolean, taken: Taken, target: Target): Placed | Conflict {
-  const rows = sides.old.length > 0 ? findRows(sides.old, asIs, asIs, target) : bareRows(sides, bare, taken, target);
+  const rows = sides.old.length > 0 ? findRows(sides.old, asIs, target) : bareRows(sides, bare, taken, target);
   if (rows === null) return conflict(sides, "ambiguous", "place", []);
   if (rows === "overlap") return conflict(sides, rows, "place", []);
   // Behind a line that ends the text nothing can stand.

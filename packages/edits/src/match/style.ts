@@ -2,7 +2,7 @@ import { withoutReturn } from "../lines.js";
 import type { Rung } from "../result.js";
 import type { Change, Sides } from "../sides.js";
 import { learnIndenting } from "./indentation.js";
-import { looseLine, plainTabs, plainTypography, type Target } from "./target.js";
+import { looseLine, plainTypography, type Target } from "./target.js";
 
 /** The style of a hunk's new lines at a place, learned from its old lines and their matches. */
 export interface LineStyle {
@@ -40,26 +40,16 @@ export function learnStyle(pairs: readonly Pair[], changes: readonly Change[], t
     if (ownTail !== tail) repairs.add("trailing-space");
     isPadded ||= ownTail !== "" && tail === "" && there !== "";
   }
-  const isEscaped = pairs.some(
-    ({ patch, text }) => patch.includes("\\t") && !text.includes("\\t") && text.trimEnd().includes("\t"),
-  );
-  const withTabs = (line: string) => (isEscaped ? line.replace(/^(?:\s|\\t)+/, plainTabs) : line);
-  const read = pairs.map((pair) => ({
-    ...pair,
-    patch: (isEscaped ? plainTabs(pair.patch) : pair.patch).trimEnd(),
-    text: pair.text.trimEnd(),
-  }));
+  const read = pairs.map((pair) => ({ ...pair, patch: pair.patch.trimEnd(), text: pair.text.trimEnd() }));
   const typography = learnTypography(read, target.text);
-  const spacing = learnSpacing(read, changes, withTabs, target);
+  const spacing = learnSpacing(read, changes, target);
   if (spacing === null || (spacing.isChanged && writesInString(pairs, changes))) return null;
-  if (isEscaped) repairs.add("escapes");
   if (typography.isUsed) repairs.add("typography");
   if (spacing.isUsed) repairs.add("indentation");
   const write = (line: string): string | null => {
     const body = isPadded ? withoutReturn(line).trimEnd() : withoutReturn(line);
     if (body.trim() === "") return spacing.isChanged || isPadded ? "" : body;
-    const tabbed = withTabs(body);
-    const typed = isEscaped && tabbed.includes("\\t") ? null : typography.write(tabbed);
+    const typed = typography.write(body);
     return typed === null ? null : spacing.write(typed);
   };
   return { repairs: [...repairs], write };
@@ -95,12 +85,7 @@ function learnTypography(pairs: readonly Pair[], text: string) {
 }
 
 /** How white space is written in front of new lines. */
-function learnSpacing(
-  pairs: readonly Pair[],
-  changes: readonly Change[],
-  withTabs: (line: string) => string,
-  target: Target,
-) {
+function learnSpacing(pairs: readonly Pair[], changes: readonly Change[], target: Target) {
   const plain = pairs.map(({ patch, text, ...pair }) => ({
     ...pair,
     patch: plainTypography(patch),
@@ -112,10 +97,7 @@ function learnSpacing(
       : { ...pair, patch: head(patch), text: head(text), body: patch.trim() },
   );
   const inserts = changes.flatMap(({ from, insert }) =>
-    insert.flatMap((line) => {
-      const own = withTabs(line);
-      return own.trim() === "" ? [] : { own: head(own), body: own.trim(), at: from };
-    }),
+    insert.flatMap((line) => (line.trim() === "" ? [] : { own: head(line), body: line.trim(), at: from })),
   );
   const indenting = learnIndenting(indents, inserts, () => stepOf(target));
   const inner = plain.filter(({ patch, text }) => patch.trim() !== text.trim());

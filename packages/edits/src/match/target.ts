@@ -36,12 +36,7 @@ export function indexBy(key: Key, { lines, hunks, indexes }: Target): LineIndex 
   const known = indexes.get(key);
   if (known) return known;
   const places = new Map<string, number[]>();
-  for (const hunk of hunks)
-    for (const line of hunk.lines) {
-      const body = line.slice(1);
-      places.set(key(body), []);
-      if (body.includes("\\t")) places.set(key(plainTabs(body)), []);
-    }
+  for (const hunk of hunks) for (const line of hunk.lines) places.set(key(line.slice(1)), []);
   const index = { keys: key === asIs ? lines : lines.map(key), places };
   for (let row = 0; row < lines.length; row++) places.get(index.keys[row]!)?.push(row);
   indexes.set(key, index);
@@ -78,11 +73,6 @@ export function plainTypography(line: string): string {
     .replace(/[\u2010-\u2015\u2212]/g, "-")
     .replace(/[\u00a0\u2000-\u200a\u202f\u205f]/g, " ")
     .replaceAll("\u2026", "...");
-}
-
-/** A tab that a model wrote as backslash and t. */
-export function plainTabs(line: string): string {
-  return line.includes("\\t") ? line.replaceAll("\\t", "\t") : line;
 }
 
 /** White space at the ends is not compared, and inside a line a run of it counts as one space. */

@@ -7,7 +7,6 @@ function apply(lines: readonly string[], text: string) {
 }
 
 test.each<[what: string, lines: string[], text: string, made: string, repairs: string[]]>([
-  ["with tabs for their escapes in one line", [" a", "-\\tb", "+\\tc"], "a\n\tb\n", "a\n\tc\n", ["escapes"]],
   ["with the tabs that both have", ["-\ta", "+\tb"], "\ta", "\tb", ["final-newline"]],
   ["with the escapes that both have", ["-x\\ty", "+x\\tz"], "x\\ty", "x\\tz", ["final-newline"]],
   ["behind a line that ends in a hard space", ["-a", "+it's"], "a\u00a0\n", "it's\n", ["trailing-space"]],

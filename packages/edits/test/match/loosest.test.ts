@@ -17,7 +17,6 @@ const ONLY: readonly [rung: Rung, lines: string[], text: string, made: string][]
   ["line-endings", [" a", "-b", "+c"], "a\r\nb\nx\n", "a\r\nc\nx\n"],
   ["trailing-space", [" a", "-b", "+c"], "a \nb\n", "a \nc\n"],
   ["typography", [" “a”", "-b", "+c"], '"a"\nb\n', '"a"\nc\n'],
-  ["escapes", [" \\ta", "-\\tb", "+\\tc"], "\ta\n\tb\n", "\ta\n\tc\n"],
   ["indentation", [" a", "-b", "+c"], "  a\n  b\n", "  a\n  c\n"],
   ["context", [" a", " d", "-b", "+c"], "a\nx\nd\nb\n", "a\nx\nd\nc\n"],
   [

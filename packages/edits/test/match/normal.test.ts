@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { evenEndings } from "../../src/apply.js";
 import { endingAt, hasReturns, lineStarts, spliceText } from "../../src/lines.js";
 import { readOutline } from "../../src/match/address.js";
-import { lastUpTo, looseLine, plainTabs, plainTypography, startEffort } from "../../src/match/target.js";
+import { lastUpTo, looseLine, plainTypography, startEffort } from "../../src/match/target.js";
 import { hintOf, takeApart } from "../../src/sides.js";
 
 test.each([
@@ -34,10 +34,6 @@ test.each([
   ["a b", "a b"],
 ])("the line %j is loosely %j", (line, loose) => {
   expect(looseLine(line)).toBe(loose);
-});
-
-test("a tab may be written as an escape", () => {
-  expect([plainTabs("\\ta\\tb"), plainTabs("\ta"), plainTabs("\\n")]).toEqual(["\ta\tb", "\ta", "\\n"]);
 });
 
 describe("line endings", () => {

@@ -45,8 +45,6 @@ describe("white space", () => {
     ["at the end is dropped as the text does", "a\nb\n", " a  \n-b  \n+c  ", "a\nc\n", "trailing-space"],
     ["at the end is not made", "a  \nb  \n", " a\n-b\n+c", "a  \nc\n", "trailing-space"],
     ["at the end stays where context has it", "a  \nb  \n", " a  \n-b\n+c  ", "a  \nc  \n", "trailing-space"],
-    ["is written for its escapes", "\ta\n\tb\n", " \\ta\n-\\tb\n+\\t\\tc", "\ta\n\t\tc\n", "escapes"],
-    ["is in doubt as an escape inside of a new line", "\ta\n\tb\n", " \\ta\n-\\tb\n+\\tc\\td", "ambiguous"],
   ])("%s", expectRow);
 });
 
