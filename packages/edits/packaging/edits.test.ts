@@ -31,7 +31,7 @@ function makeChanges(count: number) {
 const USE = `async function use(load, changes) {
   const root = await load("");
   const { createPatch, parseEdits, parsePatch, formatPatch, applyPatch, applyStrictly, invertPatch, merge3, readEdits } = root;
-  const { toTextEdits, fromTextEdits } = await load("/editor");
+  const { toTextEdits } = await load("/editor");
   const { planEdits, applyPlan, undo } = await load("/node");
   const done = {};
   const check = (entry, path, made, wanted) => {
@@ -57,7 +57,12 @@ const USE = `async function use(load, changes) {
     const merge = merge3(before, after, before);
     check(".", path, merge.text, after);
     const { edits } = toTextEdits(patch, before);
-    check("./editor", path, applyPatch(fromTextEdits(edits, before, { path }).patch, before).text, after);
+    const lines = before.split("\\n");
+    for (const { range: { start, end }, newText } of [...edits].reverse()) {
+      const kept = (lines[end.line] ?? "").slice(end.character);
+      lines.splice(start.line, end.line - start.line + 1, (lines[start.line] ?? "").slice(0, start.character) + newText + kept);
+    }
+    check("./editor", path, lines.join("\\n"), after);
     const name = "file-" + (done["./node"] ?? 0) + ".txt";
     writeFileSync(join(folder, name), before);
     const plan = await planEdits(createPatch(before, after, { path: name }), { root: folder });

@@ -1,5 +1,5 @@
 export type { WorkspaceEdit } from "./editor/protocol.js";
-export { fromTextEdits, type TextEdits, toTextEdits } from "./editor/text-edits.js";
+export { type TextEdits, toTextEdits } from "./editor/text-edits.js";
 export { toVsCodeEdit, type VsCodeEditing, type VsCodeFile } from "./editor/vscode.js";
 export {
   type FileConflict,

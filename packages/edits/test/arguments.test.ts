@@ -33,7 +33,6 @@ const CALLS: Record<string, (wrong: never) => unknown> = {
   "explainConflict patch": (wrong) => edits.explainConflict(CONFLICT, wrong, text),
   "explainConflict text": (wrong) => edits.explainConflict(CONFLICT, patch, wrong),
   "toTextEdits text": (wrong) => editor.toTextEdits(file!, wrong),
-  "fromTextEdits text": (wrong) => editor.fromTextEdits([], wrong, { path: "x" }),
   "toWorkspaceEdit patch": (wrong) => editor.toWorkspaceEdit(wrong, () => ({ uri: "file:///x", version: 1, text })),
 };
 
@@ -77,7 +76,6 @@ const OPTIONS: Record<string, [call: (options: never) => unknown, options: Optio
     (options) => editor.toWorkspaceEdit(patch, () => ({ uri: "file:///x", version: 1, text }), options),
     { ...APPLY, confirm: ["none", true, null] },
   ],
-  fromTextEdits: [(options) => editor.fromTextEdits([], text, options), { path: PATH }],
 };
 
 /** Functions without options. */
