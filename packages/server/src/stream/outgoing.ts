@@ -153,7 +153,7 @@ export class Outgoing {
 
   #give(encoded: Encoded): void {
     const onNext = this.#onNext!;
-    this.#onNext = undefined;
+    this.#forget();
     onNext(encoded);
   }
 
@@ -192,9 +192,15 @@ export class Outgoing {
 
   #finish(): void {
     const [onNext, onError] = [this.#onNext!, this.#onError!];
-    this.#onNext = undefined;
+    this.#forget();
     if ("error" in this.#ended!) onError(this.#ended.error);
     else onNext(undefined);
+  }
+
+  /** Whoever pulled has its message, which may be large, and the stream may be kept. */
+  #forget(): void {
+    this.#onNext = undefined;
+    this.#onError = undefined;
   }
 
   /** Ends the generator, and the waits for room. */

@@ -70,7 +70,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
   /** The first message, requested at once and checked before the request is accepted; undefined once it is read. Without one the handler is done. */
   first: Promise<{ readonly encoded: Encoded | undefined }> | undefined;
   headersDue = false;
-  #resolve: (blocks: Blocks) => void = () => {};
+  #resolve: ((blocks: Blocks) => void) | undefined;
   #id: ((seq: number) => string) | undefined;
   #last = "";
   #seq = 0;
@@ -140,21 +140,28 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
           if (this.#isEnded()) break;
           blocks.push(this.#block(each));
         }
-        return this.#resolve({ done: false, value: blocks });
+        return this.#settle({ done: false, value: blocks });
       }
-      if (scope.closed) return this.#resolve(this.#end("gone"));
+      if (scope.closed) return this.#settle(this.#end("gone"));
       if (needsEnd(described) && !described.mayEnd?.includes(this.#last)) throw unended(operation, described);
-      this.#resolve(this.#finish());
+      this.#settle(this.#finish());
     } catch (error) {
       blocks.push(...this.#fail(error));
-      this.#resolve(blocks.length > 0 ? { done: false, value: blocks } : DONE);
+      this.#settle(blocks.length > 0 ? { done: false, value: blocks } : DONE);
     }
   };
 
   readonly #onError = (error: unknown): void => {
     const blocks = this.#fail(error);
-    this.#resolve(blocks.length > 0 ? { done: false, value: blocks } : DONE);
+    this.#settle(blocks.length > 0 ? { done: false, value: blocks } : DONE);
   };
+
+  #settle(blocks: Blocks): void {
+    const resolve = this.#resolve;
+    // It would keep its promise, and the promise the blocks, for as long as the stream is kept.
+    this.#resolve = undefined;
+    resolve?.(blocks);
+  }
 
   #isEnded(): boolean {
     return this.#handling.described.end?.includes(this.#last) === true;

@@ -48,6 +48,13 @@ const sending = foldApp(async (_, call) => {
   for (let i = 0; i < MESSAGES; i++) await call.send({ type: "text", text: textOf("s") });
   await call.send(DONE);
 });
+const ending = foldApp(async function* () {
+  yield { ...DONE, full_response: textOf("e") };
+});
+const ended = foldApp(async function* () {
+  yield { type: "text", text: "x" };
+  yield { ...DONE, full_response: textOf("e") };
+});
 const answering = foldApp(async function* ({ content }) {
   yield { ...DONE, full_response: content.slice(0, 1) };
 });
@@ -119,6 +126,8 @@ const ways: readonly [name: string, app: App, hold: (app: App) => Promise<void>]
   ["unread, yielded", yielding(), (app) => leaveUnread(app, false)],
   ["unread, sent", sending, (app) => leaveUnread(app, false)],
   ["unread, resumable", yielding(), (app) => leaveUnread(app, true)],
+  ["kept, with one message", ending, (app) => finish(app, "/api/send", () => ({ content: "x" }))],
+  ["kept, with a large end", ended, (app) => finish(app, "/api/send", () => ({ content: "x" }))],
   ["finished", answering, (app) => finish(app, "/api/send", () => ({ content: textOf("i") }))],
   ["finished, with questions", asking, (app) => finish(app, "/api/agents/a/send", () => ({ message: textOf("i") }))],
 ];
