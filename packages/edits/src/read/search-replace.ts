@@ -1,4 +1,3 @@
-import { isProse } from "../elision.js";
 import type { FilePatch } from "../patch.js";
 import type { Reading, Repair } from "../reading.js";
 import { quote } from "../reading.js";
@@ -58,17 +57,17 @@ function readBlock({ lines, start, repairs }: BlockText, path: string | null): F
   const last = lines.length - 1;
   if (!CLOSE.test(lines[last]!)) refuse(last, "unfinished");
   if (path === null) return refuse(start, "no-path");
-  const divided = findDivider(lines, start, path, repairs);
+  const divided = findDivider(lines, start, repairs);
   let from = start + 1;
   let hint: number | null = null;
   for (let match = HINT.exec(lines[from]!); match !== null; match = HINT.exec(lines[++from]!))
     if (match[1] === "start") hint ??= Math.max(1, Number(match[2]));
   if (hint !== null && RULE.test(lines[from]!)) from++;
-  refuseHints(lines.slice(from, divided.old), lines.slice(divided.new, divided.end), divided.new, hint !== null);
+  refuseHints(lines.slice(from, divided), lines.slice(divided + 1, last), divided + 1, hint !== null);
   const indent = sharedIndent(lines, start, repairs);
   const part = (begin: number, end: number) =>
     lines.slice(begin, end).map((line) => withoutShield(unindent(line, indent)));
-  const bare = takeOffGutter(part(from, divided.old), part(divided.new, divided.end), repairs, start, hint);
+  const bare = takeOffGutter(part(from, divided), part(divided + 1, last), repairs, start, hint);
   const old = asText(bare.old);
   const now = asText(bare.now);
   if (old === "" && now !== "" && hint === null) return [create(path, now)];
@@ -91,24 +90,17 @@ function refuseHints(old: readonly string[], now: readonly string[], row: number
 }
 
 /** Where the parts are divided. A conflict of git in the content keeps its own divider; any other doubt is refused. */
-function findDivider(lines: readonly string[], start: number, path: string, repairs: Repair[]) {
+function findDivider(lines: readonly string[], start: number, repairs: Repair[]): number {
   const end = lines.length - 1;
   const { found, inConflicts } = listDividers(lines, start + 1, end);
   if (found.length === 0) refuse(end, "bad-block", "no line ======= divides the old text from the new");
   const like = dividerOf(lines[start]!);
   const exact = found.filter((i) => lines[i]!.trimEnd() === like);
   const all = exact.length > 0 ? exact : found;
-  const [divider, second, third] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
-  if (divider === undefined) return refuse(start, "ambiguous", SHIELD);
-  if (second === undefined) {
-    if (exact.length === 0) repair(repairs, divider, "marker", quote(lines[divider]!));
-    return { old: divider, new: divider + 1, end };
-  }
-  // Two of them with nothing between, or nothing behind, are one written twice, unless the file has such lines itself.
-  const isTogether = second === divider + 1;
-  if (third !== undefined || !(isTogether || second === end - 1) || isProse(path)) refuse(second, "ambiguous", SHIELD);
-  repair(repairs, second, "marker", quote(lines[second]!));
-  return { old: divider, new: (isTogether ? second : divider) + 1, end: second === end - 1 ? second : end };
+  const [divider, second] = all.length > 1 ? all.filter((i) => !inConflicts.has(i)) : all;
+  if (divider === undefined || second !== undefined) return refuse(second ?? start, "ambiguous", SHIELD);
+  if (exact.length === 0) repair(repairs, divider, "marker", quote(lines[divider]!));
+  return divider;
 }
 
 const SHIELD = "write a backslash before each ======= that is content";
