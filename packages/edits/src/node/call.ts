@@ -1,11 +1,10 @@
 import { isProse } from "../elision.js";
 import { splitLines } from "../lines.js";
 import type { FilePatch, Patch } from "../patch.js";
-import { type CallDiff, findDiff } from "../read/arguments.js";
 import { create, refuseDots } from "../read/change.js";
 import { parseEdits } from "../read/edits.js";
 import { attempt, Unreadable } from "../read/message.js";
-import { type Call, parseJson, readCalls, readChange } from "../read/str-replace.js";
+import { type Call, readCalls, readChange } from "../read/str-replace.js";
 import { type PlanConflict, Refused, toConflict } from "./conflict.js";
 import { quote, stripRoot } from "./names.js";
 import { claimName, look, type Stage } from "./stage.js";
@@ -20,16 +19,12 @@ type CallReading = { readonly patch: Patch } | { readonly conflict: PlanConflict
 
 /** Reads a tool call as patches. Each is read when the ones before it are staged, because it is about their result. */
 export async function* readToolCall(stage: Stage, value: unknown): AsyncGenerator<CallReading> {
-  const diff = findDiff(value);
-  if (diff !== null) {
-    yield readDiff(diff);
-    return;
-  }
-  const calls = readCalls(parseJson(value));
+  const calls = readCalls(value);
   if (calls.length === 0) yield refuse(null, "The value is neither a patch nor a tool call that edits files.");
   for (const call of calls) {
     const path = call.path && stripRoot(call.path, stage.roots);
-    if (path === undefined) yield refuse(null, "The tool call names no file; write its path as `path`.");
+    if (call.patch !== undefined) yield readDiff(call.patch, call.path);
+    else if (path === undefined) yield refuse(null, "The tool call names no file; write its path as `path`.");
     else yield await readOne(stage, call, path).catch((error) => ({ conflict: toConflict(error, path) }));
   }
 }
@@ -57,7 +52,7 @@ function replaceFile(path: string, text: string): FilePatch {
   return { kind: "modify", before: path, after: path, whole: true, hunks: create(path, text).hunks };
 }
 
-function readDiff({ text, path }: CallDiff): CallReading {
+function readDiff(text: string, path: string | undefined): CallReading {
   const reading = parseEdits(text, path === undefined ? {} : { path });
   if (reading.ok) return { patch: reading.patch };
   const messages = reading.errors.map(({ line, message }) => `Line ${line}: ${message}`);

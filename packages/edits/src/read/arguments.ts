@@ -7,7 +7,7 @@ import { JsonStrings } from "./json-strings.js";
 import { unreadable } from "./message.js";
 import { parseWith, scanEdits } from "./reader.js";
 import { searchReplace } from "./search-replace.js";
-import { parseJson, parseStrReplace } from "./str-replace.js";
+import { PATH, parseJson, parseStrReplace, readCalls } from "./str-replace.js";
 
 export interface CallOptions {
   /** The file of a call that names none. */
@@ -18,42 +18,17 @@ export interface CallOptions {
   readonly limit?: number | undefined;
 }
 
-const PATH = /^(?:path|(?:target_)?file(?:_?path|name)?)$/i;
 const NEW_TEXT = /^(?:new(?:_?(?:str|string|text))?|insert_text|file_text|contents?)$/i;
 /** Fields whose string is a patch, or JSON again. */
 const PATCH = /^(?:input|arguments|patch|diff)(?:_?text)?$/i;
 const FORMATS = [beginPatch, searchReplace, /* @__PURE__ */ unifiedDiffs()];
 const MAX_PATH = 4096;
 
-/** The text of a patch in a call, and the path beside it. */
-export interface CallDiff {
-  readonly text: string;
-  readonly path: string | undefined;
-}
-
-const INNER = /^(?:input|arguments|function|patch|diff|patch_?text)$/i;
-
-/** Finds the text of a patch in the arguments of `apply_patch`, `apply_diff` and the like, a few envelopes deep. */
-export function findDiff(value: unknown, path?: string, depth = 0): CallDiff | null {
-  if (depth > 4) return null;
-  if (typeof value === "string") {
-    const parsed = parseJson(value);
-    return parsed === null ? { text: value, path } : findDiff(parsed, path, depth + 1);
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
-  const { command } = value as { command?: unknown };
-  if (Array.isArray(command) && command[0] === "apply_patch") return findDiff(command[1], path, depth + 1);
-  const fields = Object.entries(value);
-  const own = fields.find(([key, text]) => PATH.test(key) && typeof text === "string")?.[1];
-  const inner = fields.find(([key, part]) => INNER.test(key) && part !== null && part !== undefined)?.[1];
-  return inner === undefined ? null : findDiff(inner, own ?? path, depth + 1);
-}
-
-function parseCall(call: string, options: CallOptions): Reading {
-  const diff = findDiff(parseJson(call));
-  if (diff === null) return parseStrReplace(call, options);
-  const path = diff.path ?? options.path;
-  return parseWith(FORMATS, diff.text, path === undefined ? {} : { path });
+function parseCall(source: string, options: CallOptions): Reading {
+  const [call, another] = readCalls(parseJson(source));
+  if (call?.patch === undefined || another !== undefined) return parseStrReplace(source, options);
+  const path = call.path ?? options.path;
+  return parseWith(FORMATS, call.patch, path === undefined ? {} : { path });
 }
 
 /**

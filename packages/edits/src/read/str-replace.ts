@@ -47,6 +47,8 @@ export function parseJson(input: unknown): unknown {
 /** A call under the names that the tools have for the same things. */
 export interface Call {
   readonly path: string | undefined;
+  /** The text of a patch, as `apply_patch` and `apply_diff` have it instead of what follows. */
+  readonly patch?: string;
   readonly old: string | undefined;
   readonly now: string | undefined;
   readonly text: string | undefined;
@@ -57,24 +59,36 @@ export interface Call {
   readonly replaces: boolean;
 }
 
+export const PATH = /^(?:path|(?:target_)?file(?:_?path|name)?)$/i;
+const PATCH = /^(?:patch|diff|patch_?text)$/i;
+const NOTHING = { old: undefined, now: undefined, text: undefined, line: undefined, all: false, replaces: false };
+
 /** The calls of a JSON value: they may be nested in lists and providers' envelopes, a few levels deep. */
 export function readCalls(value: unknown, outer?: string, depth = 0): Call[] {
-  if (depth > 4 || typeof value !== "object" || value === null) return [];
+  if (depth > 4 || value === null) return [];
+  if (typeof value === "string") {
+    const parsed = parseJson(value);
+    if (parsed !== null) return readCalls(parsed, outer, depth);
+    return [{ ...NOTHING, path: outer, command: "apply_patch", patch: value }];
+  }
+  if (typeof value !== "object") return [];
+  if (Array.isArray(value) && value[0] === "apply_patch") return readCalls(value[1], outer, depth + 1);
   if (Array.isArray(value)) return value.flatMap((each) => readCalls(each, outer, depth + 1));
   const fields = value as Readonly<Record<string, unknown>>;
   const pick = (name: RegExp) =>
     Object.entries(fields).find(([key, text]) => name.test(key) && typeof text === "string")?.[1] as string | undefined;
-  const path = pick(/^(path|(target_)?file(_?path|name)?)$/i) ?? outer;
-  const inner = fields.input ?? fields.arguments ?? fields.function ?? fields.edits ?? null;
-  if (inner !== null) return readCalls(parseJson(inner), path, depth + 1);
+  const path = pick(PATH) ?? outer;
+  const command = Array.isArray(fields.command) ? fields.command : undefined;
+  const inner = fields.input ?? fields.arguments ?? fields.function ?? fields.edits ?? command ?? pick(PATCH);
+  if (inner !== undefined && inner !== null) return readCalls(inner, path, depth + 1);
   const old = pick(/^old(_?(str|string|text))?$/i);
   const now = pick(/^(new(_?(str|string|text))?|insert_text)$/i);
   const text = pick(/^(file_text|contents?)$/);
   const said = pick(/^command$/);
-  const command = said ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert");
-  const replaces = said === undefined && command === "create";
+  const verb = said ?? (old !== undefined ? "str_replace" : text !== undefined ? "create" : "insert");
+  const replaces = said === undefined && verb === "create";
   const all = (fields.replace_all ?? fields.replaceAll) === true;
-  return [{ path, old, now, text, command, line: fields.insert_line, all, replaces }];
+  return [{ path, old, now, text, command: verb, line: fields.insert_line, all, replaces }];
 }
 
 /** Whether the calls can be meant as edits, so that a fence with them is one. */
@@ -87,7 +101,8 @@ function areEdits(calls: readonly Call[]): boolean {
 }
 
 export function readChange(call: Call, options: StrReplaceOptions, repairs: Repair[]): FilePatch[] {
-  const { command, text, line, old } = call;
+  const { command, text, line, old, patch } = call;
+  if (patch !== undefined) refuse(0, "no-hunk");
   // A line feed at the end as the old string has it: else the next line would be glued to the new one.
   const now = old?.endsWith("\n") && call.now && !call.now.endsWith("\n") ? `${call.now}\n` : call.now;
   const path = call.path ?? options.path ?? refuse(0, "no-path");

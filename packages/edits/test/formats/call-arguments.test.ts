@@ -98,6 +98,7 @@ test.each<[what: string, text: string, reason: string, options?: object]>([
   ["a call that is no edit", '{"command": "view", "path": "a.js"}', "bad-block"],
   ["no JSON", "{]", "no-hunk"],
   ["a patch that breaks its format", JSON.stringify({ input: "*** Begin Patch\n*** End Patch\n" }), "no-hunk"],
+  ["a patch beside a call", JSON.stringify([{ input: PATCH }, { path: "a.js", content: "" }]), "no-hunk"],
   ["a call beyond the limit", JSON.stringify({ path: "a.js", content: "x".repeat(99) }), "too-long", { limit: 50 }],
 ])("ends %s with an error", (_, text, reason, options) => {
   for (const pieces of [[text], text.split("")]) {
