@@ -1,7 +1,7 @@
 // What an editor's bundler makes of `connect` and one protocol, minified and gzipped, from the built packages.
-// `connect` loads the code of operations, of streams, of channels and of resume by dynamic imports, when a conversation first needs it: "at
+// `connect` loads the code of streams, of channels and of resume by dynamic imports, when a conversation first needs it: "at
 // once" is what a page loads before it calls anything, "in all" is that and all that a conversation of the protocol can load with a server as its
-// document describes it (based has no operations), "with resume" is that with a server that offers to resume, and with the first error: nothing of
+// document describes it, "with resume" is that with a server that offers to resume, and with the first error: nothing of
 // such a conversation is left out.
 // What parameters in headers and transfers of bytes need is left out everywhere: none of these protocols can load it. So is what only a
 // redirected POST, the `fetch` of another package, or a token over plain http loads.
@@ -11,17 +11,12 @@
 const atOnce = /./;
 const all = {
   // No stream of these protocols can be opened again.
-  streams:
-    /(accepts|channel|reopening|resuming|resumable|headers|transfer|causes|foreign-answer|plain-text|redirect)[-.]/,
-  channels:
-    /(accepts|stream|reopening|resuming|resumable|headers|transfer|causes|foreign-answer|plain-text|redirect)[-.]/,
-  channelsAlone:
-    /(accepts|stream|reopening|operation|resuming|resumable|headers|transfer|causes|foreign-answer|plain-text|redirect)[-.]/,
+  streams: /(accepts|channel|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
+  channels: /(accepts|open-stream|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
 };
 const resumed = {
-  streams: /(accepts|channel|reopening|headers|transfer|foreign-answer|plain-text|redirect)[-.]/,
-  channels: /(accepts|stream|reopening|headers|transfer|foreign-answer|plain-text|redirect)[-.]/,
-  channelsAlone: /(accepts|stream|reopening|operation|headers|transfer|foreign-answer|plain-text|redirect)[-.]/,
+  streams: /(accepts|channel|reopening|transfer|unusual)[-.]/,
+  channels: /(accepts|open-stream|reopening|transfer|unusual)[-.]/,
 };
 
 const client = (protocol, when, limit, left) => ({
@@ -54,14 +49,14 @@ const edits = (what, limit, names, entry = "index") => ({
 });
 
 export default [
-  client("fold-gateway", "at once", "5.8 kB", atOnce),
-  client("based", "at once", "6.3 kB", atOnce),
-  client("loco", "at once", "8.9 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "13.5 kB", all.streams),
-  client("based", "in all (with channels)", "15.1 kB", all.channelsAlone),
+  client("fold-gateway", "at once", "8.2 kB", atOnce),
+  client("based", "at once", "8.7 kB", atOnce),
+  client("loco", "at once", "11.3 kB", atOnce),
+  client("fold-gateway", "in all (with streams)", "13.8 kB", all.streams),
+  client("based", "in all (with channels)", "16 kB", all.channels),
   client("loco", "in all (with channels)", "18.7 kB", all.channels),
-  client("fold-gateway", "with resume", "16.8 kB", resumed.streams),
-  client("based", "with resume", "21 kB", resumed.channelsAlone),
+  client("fold-gateway", "with resume", "17.2 kB", resumed.streams),
+  client("based", "with resume", "21.7 kB", resumed.channels),
   client("loco", "with resume", "24.3 kB", resumed.channels),
   edits("whole", "50.9 kB"),
   edits("diffs of git", "11.7 kB", "{ parseStrictly, applyStrictly, formatPatch }"),

@@ -1,63 +1,54 @@
-import { join, relative } from "node:path";
+import { dirname, join } from "node:path";
+import { build } from "esbuild";
 import { defineConfig, type Options } from "tsup";
 
 type Plugin = NonNullable<Options["esbuildPlugins"]>[number];
 
-/**
- * The modules that a page always loads together, by file of the ESM build. On its own, esbuild makes a file for each set of dynamic imports
- * that share modules, and so does the bundler of a page with the modules of wire: ten small files, which gzip packs worse than four.
- */
-const files: Readonly<Record<string, readonly string[]>> = {
-  base: [
-    ...["./client", "./lazy", "./lifetime", "./options", "./request", "./token", "./failures"],
-    ...[
-      "@parlance/wire/bind",
-      "@parlance/wire/errors",
-      "@parlance/wire/internal/http",
-      "@parlance/wire/reading",
-      "@parlance/wire/resume-key",
-    ],
-  ],
-  conversation: ["./read", ...["@parlance/wire/json", "@parlance/wire/message-decoder", "@parlance/wire/notify"]],
-  // Some entries contain these, others load them.
-  operation: ["./operation"],
-  "open-stream": ["./stream/open-stream"],
-  channel: ["./channel/channel"],
-};
-/** Entries with the exports and the types of `index`. CommonJS has one file for the three. */
-const forPages = { streams: "src/streams.ts", channels: "src/channels.ts" };
 const source = join(import.meta.dirname, "src");
-const fileOf = new Map(Object.entries(files).flatMap(([file, modules]) => modules.map((module) => [module, file])));
-const moduleAt = (path: string) => `./${relative(source, path)}`.replace(/\.[jt]s$/, "");
+const isModule = (path: string) => /^(\.|@parlance\/wire)/.test(path);
+/** A module of this package by its file, one of wire by its name. */
+const moduleOf = (path: string, from: string) =>
+  path.startsWith(".") ? join(dirname(from), path).replace(/\.js$/, ".ts") : path;
 
-const joined: Plugin = {
-  name: "joined",
-  setup({ initialOptions, onResolve, onLoad }) {
+/** Lists what a page loads with `connect`, before it calls anything. */
+async function listFirst(): Promise<ReadonlySet<string>> {
+  const first = new Set([join(source, "connect.ts")]);
+  const list: Plugin = {
+    name: "list",
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /./ }, ({ path, importer, kind }) => {
+        if (kind === "entry-point") return undefined;
+        if (kind !== "dynamic-import") first.add(moduleOf(path, importer));
+        return path.startsWith(".") && kind !== "dynamic-import" ? undefined : { path, external: true };
+      }),
+  };
+  await build({ entryPoints: [...first], bundle: true, write: false, plugins: [list] });
+  return first;
+}
+
+/**
+ * Makes one file of what `connect` loads first, from which all others import. On its own, esbuild makes a file for each set of dynamic imports that
+ * share modules, and so does the bundler of a page: ten small files, which gzip packs worse.
+ */
+const together: Plugin = {
+  name: "together",
+  async setup({ initialOptions, onResolve, onLoad }) {
     // CommonJS is not for pages.
-    if (initialOptions.format !== "esm")
-      return onResolve({ filter: /^@parlance\/wire/ }, ({ path }) => ({ path, external: true }));
-    const joins = Object.keys(files).map((file) => [file, `joined:${file}`] as const);
-    initialOptions.entryPoints = {
-      ...(initialOptions.entryPoints as Record<string, string>),
-      ...forPages,
-      ...Object.fromEntries(joins),
-    };
-    onResolve({ filter: /^joined:/ }, ({ path }) => ({ path: path.slice("joined:".length), namespace: "joined" }));
-    onLoad({ filter: /./, namespace: "joined" }, ({ path }) => ({
-      contents: files[path]!.map((module) => `export * from "${module}${module.startsWith(".") ? ".ts" : ""}";`).join(
-        "\n",
-      ),
+    if (initialOptions.format !== "esm") return;
+    const first = await listFirst();
+    initialOptions.entryPoints = { ...(initialOptions.entryPoints as Record<string, string>), base: "base" };
+    onResolve({ filter: /^base$/ }, () => ({ path: "base", namespace: "base" }));
+    onLoad({ filter: /./, namespace: "base" }, () => ({
+      contents: [...first].map((module) => `export * from ${JSON.stringify(module)};`).join("\n"),
       resolveDir: source,
     }));
-    onResolve({ filter: /^(\.|@parlance\/wire)/ }, ({ path, importer, namespace, resolveDir, kind }) => {
-      if (kind === "entry-point") return undefined;
-      const isOurs = path.startsWith(".");
-      const module = isOurs ? moduleAt(join(resolveDir, path)) : path;
-      const file = fileOf.get(module);
-      const isInside = namespace === "joined" || file === fileOf.get(moduleAt(importer));
-      if (file !== undefined && !isInside) return { path: `./${file}.js`, external: true };
-      return isOurs
-        ? { path: join(source, `${module}.ts`), sideEffects: false }
+    onResolve({ filter: /^[.@]/ }, ({ path, importer, namespace, kind }) => {
+      if (!isModule(path) || kind === "entry-point") return undefined;
+      const module = moduleOf(path, importer);
+      if (namespace !== "base" && first.has(module) && !first.has(importer))
+        return { path: "./base.js", external: true };
+      return module.startsWith(source)
+        ? { path: module, sideEffects: false }
         : { path, external: true, sideEffects: false };
     });
   },
@@ -72,7 +63,5 @@ export default defineConfig({
   minifyWhitespace: true,
   minifySyntax: true,
   sourcemap: true,
-  // Resolved by the plugin.
-  noExternal: [/^@parlance\/wire/],
-  esbuildPlugins: [joined],
+  esbuildPlugins: [together],
 });

@@ -13,7 +13,6 @@ export default defineConfig({
     "src/link.ts",
     "src/message.ts",
     "src/message-decoder.ts",
-    "src/notify.ts",
     "src/reading.ts",
     "src/resume.ts",
     "src/resume-key.ts",

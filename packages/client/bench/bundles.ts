@@ -28,17 +28,16 @@ const ENTRY = "entry.js";
 
 /** What no conversation of such a protocol loads: see `.size-limit.js`. */
 const never = {
-  streams: /^(channel|reopening|resuming|resumable|headers|transfer|causes)[-.]|\.accepts-/,
-  channels: /^(open-stream|reopening|resuming|resumable|headers|transfer|causes)[-.]|\.accepts-/,
-  channelsAlone: /^(open-stream|operation|reopening|resuming|resumable|headers|transfer|causes)[-.]|\.accepts-/,
+  streams: /^(channel|reopening|resuming|resumable|transfer|causes|unusual)[-.]|\.accepts-/,
+  channels: /^(open-stream|reopening|resuming|resumable|transfer|causes|unusual)[-.]|\.accepts-/,
 };
-/** What a conversation of each protocol leaves out, and the entry that contains the rest. */
+/** What a conversation of each protocol leaves out. */
 const protocols = {
-  "fold-gateway": [never.streams, "streams"],
-  agentsmithy: [never.streams, "streams"],
-  "emacs-agent": [never.streams, "streams"],
-  based: [never.channelsAlone, "channels"],
-  loco: [never.channels, "channels"],
+  "fold-gateway": never.streams,
+  agentsmithy: never.streams,
+  "emacs-agent": never.streams,
+  based: never.channels,
+  loco: never.channels,
 } as const;
 
 /** kB that a page loads in all. */
@@ -144,33 +143,28 @@ const folder = await mkdtemp(join(tmpdir(), "bundles-"));
 const kilobytes = (bytes: number) => (bytes / 1000).toFixed(1);
 const topic = "what a page loads, gzipped";
 
-/** Bundles `connect` of an entry and a protocol by each bundler, and prints a line. */
-async function measure(protocol: keyof typeof protocols, left: RegExp, client: string): Promise<void> {
+/** Bundles `connect` and a protocol by each bundler, and prints a line. */
+async function measure(protocol: keyof typeof protocols): Promise<void> {
   const name = protocol.replace(/-(\w)/, (_, letter: string) => letter.toUpperCase());
   const entry = join(folder, ENTRY);
   const module = (of: string) => JSON.stringify(fileURLToPath(import.meta.resolve(of)));
-  const imports = `import { connect } from ${module(client)};\nimport { ${name} } from ${module(`@parlance/protocols/${protocol}`)};\n`;
+  const imports = `import { connect } from ${module("@parlance/client")};\nimport { ${name} } from ${module(`@parlance/protocols/${protocol}`)};\n`;
   await writeFile(entry, `${imports}globalThis.client = connect(${name});\n`);
   const shown: string[] = [];
-  const by = client.replace("@parlance/client", "");
   for (const [bundler, bundle] of Object.entries(bundlers)) {
     const made = await bundle(entry);
-    const [once, all] = [loaded(made, /./), loaded(made, left)];
-    row({ topic, name: `${protocol}${by}, ${bundler}, at once`, value: once / 1000, unit: "kB", less: true });
-    const whole = { topic, name: `${protocol}${by}, ${bundler}, in all`, value: all / 1000, unit: "kB", less: true };
+    const [once, all] = [loaded(made, /./), loaded(made, protocols[protocol])];
+    row({ topic, name: `${protocol}, ${bundler}, at once`, value: once / 1000, unit: "kB", less: true });
+    const whole = { topic, name: `${protocol}, ${bundler}, in all`, value: all / 1000, unit: "kB", less: true };
     row({ ...whole, aim: AIMS[protocol] });
     shown.push(`${bundler} ${kilobytes(once)} / ${kilobytes(all)}`);
   }
-  console.log(`  ${`${protocol}${by}`.padEnd(22)} ${shown.join("   ")}`);
+  console.log(`  ${`${protocol}`.padEnd(22)} ${shown.join("   ")}`);
 }
 
 console.log("what a page loads, kB gzipped: at once / in all");
 try {
-  for (const protocol of Object.keys(protocols) as (keyof typeof protocols)[]) {
-    const [left, part] = protocols[protocol];
-    await measure(protocol, left, "@parlance/client");
-    await measure(protocol, left, `@parlance/client/${part}`);
-  }
+  for (const protocol of Object.keys(protocols) as (keyof typeof protocols)[]) await measure(protocol);
 } finally {
   await rm(folder, { recursive: true });
 }

@@ -105,38 +105,46 @@ export interface Silence {
   stop(): void;
 }
 
-/** Ticks of a limit, by one of which a wait may take longer. */
-const TICKS = 16;
+/** The longest tick, in milliseconds. A wait may take one tick more than its limit. */
+const MAX_TICK = 1000;
 
 /**
  * Calls a function once a wait has taken `limit` milliseconds; 0 for never. The timer keeps no process.
  *
- * A suspended process loses one tick, and can receive data for the others: timers run before the bytes that arrived meanwhile are read.
+ * Ticks count, or the clock where they come late, as in a hidden page. Then the wait has one tick more: after a suspension, timers run before
+ * the bytes that arrived meanwhile are read.
  */
 export function silence(limit: number, expire: () => void): Silence {
+  const length = Math.min(limit / 16, MAX_TICK);
   let timer: (ReturnType<typeof setTimeout> & { unref?(): unknown }) | undefined;
   let isWaiting = false;
   /** Whether the wait has begun since the last tick. */
   let isNew = false;
+  let isDue = false;
+  let since = 0;
   let ticks = 0;
+  function count(): void {
+    since = performance.now();
+    isNew = isDue = false;
+    ticks = 0;
+  }
   function start(): void {
-    timer = setTimeout(tick, Math.min(limit / TICKS, LONGEST));
+    timer = setTimeout(tick, length);
     timer.unref?.();
   }
   function tick(): void {
     timer = undefined;
     if (!isWaiting) return;
-    ticks = isNew ? 0 : ticks + 1;
-    isNew = false;
-    if (ticks === TICKS) expire();
-    else start();
+    if (isNew) count();
+    else if (++ticks * length >= limit || isDue) return expire();
+    else isDue = performance.now() - since >= limit;
+    start();
   }
   return {
     begin() {
       isWaiting = isNew = true;
       if (timer !== undefined || limit === 0) return;
-      isNew = false;
-      ticks = 0;
+      count();
       start();
     },
     end() {

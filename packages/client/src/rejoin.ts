@@ -1,13 +1,11 @@
 import type { Gap, Resumable } from "@parlance/wire";
-import { Disconnected, Refusal } from "@parlance/wire/errors";
-import { notify } from "@parlance/wire/notify";
+import { Disconnected, notify, Refusal } from "@parlance/wire/errors";
 import { parseGap, parseResumable } from "@parlance/wire/resume";
 import { RESUME } from "@parlance/wire/resume-key";
-import { timedOut } from "./failures.js";
+import { parseRetryAfter, timedOut } from "./failures.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions, RECONNECT_FOR } from "./options.js";
 import { discard } from "./request.js";
-import { parseRetryAfter } from "./retry-after.js";
 
 /** The backoff in milliseconds: the longest first wait, doubled for each further one up to the cap. */
 const BACKOFF = { base: 250, cap: 30_000 };

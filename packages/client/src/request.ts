@@ -35,7 +35,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
   const base = parsed(connection.baseUrl ?? contract.url);
   const authority = tokens(connection.token);
   if (connection.token !== undefined && base.protocol === "http:")
-    import("./plain-text.js").then(({ warnOfPlainText }) => warnOfPlainText(contract, base)).catch(() => {});
+    import("./unusual.js").then(({ warnOfPlainText }) => warnOfPlainText(contract, base)).catch(() => {});
   const prefix = pathOf(contract, base);
 
   const url = (target: string): string => base.origin + prefix + target;
@@ -44,7 +44,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     const token = await authority.current(life);
     const all = { ...connection.headers, ...own, ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
     return contract.headers
-      ? (await import("./headers.js").catch(unloaded)).carrying(contract, connection, all, name, input)
+      ? (await import("./transfer.js").catch(unloaded)).carrying(contract, connection, all, name, input)
       : all;
   }
 
@@ -73,7 +73,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
         if (!status || !given.get || body?.locked) throw new TypeError("`fetch` gave no Response that can be read");
         if (body === undefined || (body && !body.getReader)) {
           const { answer } = contract.operations[name] ?? {};
-          const { readable } = await import("./foreign-answer.js").catch(unloadedLate);
+          const { readable } = await import("./unusual.js").catch(unloadedLate);
           response = readable(response, what, !!(answer?.stream || answer?.binary));
         }
       } catch (cause) {
@@ -88,7 +88,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
       signal.throwIfAborted();
       const { status } = response;
       if (status >= 301 && status <= 308 && redirect === "manual" && response.headers.has("Location")) {
-        const { follow } = await import("./redirect.js").catch(unloadedLate);
+        const { follow } = await import("./unusual.js").catch(unloadedLate);
         ({ address, strip } = follow({
           contract,
           what,
@@ -99,8 +99,10 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
           redirects: ++redirects,
           base,
         }));
-      } else if (status !== 401 || !authority.refused(token) || renewed) return response;
-      else renewed = true;
+        continue;
+      }
+      if (status !== 401 || !authority.refused(token) || renewed) return response;
+      renewed = true;
       discard(response);
     }
   };

@@ -1,10 +1,10 @@
 import type { AnyContract, Bytes, CallOptions, Input } from "@parlance/wire";
 import { disconnected, misuse } from "@parlance/wire/errors";
-import { inputName, unbindAnswer } from "@parlance/wire/header";
+import { bindHeaders, inputName, unbindAnswer } from "@parlance/wire/header";
 import { assertChecked, checkOf } from "@parlance/wire/message-decoder";
 import { timedOut } from "./failures.js";
 import { type Lifetime, lifetime, within } from "./lifetime.js";
-import type { Operations, operations } from "./operation.js";
+import { type Operations, operations } from "./operation.js";
 import { ANSWER_TIMEOUT, type ConnectOptions, IDLE_TIMEOUT } from "./options.js";
 import type { Requests } from "./request.js";
 
@@ -13,7 +13,6 @@ import type { Requests } from "./request.js";
  * errors with `Disconnected` when cut; cancelling it ends the request.
  */
 export async function transfer(
-  operate: typeof operations,
   requests: Requests,
   name: string,
   input: Input,
@@ -33,7 +32,7 @@ export async function transfer(
   const operation = { ...rest, answer: { ...answer, ...(answer.binary !== undefined && { text: answer.binary }) } };
   const asText: AnyContract = { ...contract, operations: { [name]: operation } };
   const repeated = body instanceof ReadableStream ? { ...connection, retryWaits: [] } : connection;
-  const { send, call } = operate(asText, repeated, { ...requests, ask });
+  const { send, call } = operations(asText, repeated, { ...requests, ask });
   const value =
     answer.binary === undefined
       ? await call(name, input, options)
@@ -102,4 +101,22 @@ function paced(
     },
     { highWaterMark: 0 },
   );
+}
+
+/** Creates a request's headers: its header and cookie parameters, and the token where it is an API key. */
+export function carrying(
+  contract: AnyContract,
+  { token, webSocket }: ConnectOptions,
+  { Authorization, ...own }: Record<string, string>,
+  operation: string | undefined,
+  input: Input = {},
+): Record<string, string> {
+  const { header } = contract.auth ?? {};
+  const isChannel = operation === undefined || operation in contract.channels;
+  if (operation === undefined && header && token && !webSocket)
+    throw misuse("a browser's WebSocket cannot carry an API key: pass a `webSocket` that can");
+  const key = token && Authorization?.replace(/^Bearer /, "");
+  const credentials = header && key ? { [header]: key } : Authorization !== undefined && { Authorization };
+  const all = { ...own, ...credentials };
+  return isChannel ? all : { ...bindHeaders(contract, operation, input, all) };
 }

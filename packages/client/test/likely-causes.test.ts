@@ -1,8 +1,8 @@
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { CAUSES, causeOf, refusal } from "../src/causes.js";
-import { parseRetryAfter } from "../src/retry-after.js";
-import { textOf } from "../src/stream/text.js";
+import { parseRetryAfter } from "../src/failures.js";
+import { textOf } from "../src/stream/open-stream.js";
 
 const error = (message: string, more: object = {}) => Object.assign(new Error(message), more);
 const request = {} as Request;

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
-import { describe, expect, test, vi } from "vitest";
-import { lifetime, pause, within } from "../src/lifetime.js";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { lifetime, pause, silence, within } from "../src/lifetime.js";
 
 const thrown = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
@@ -126,5 +126,66 @@ describe("A lifetime", () => {
       vi.unstubAllGlobals();
       vi.useRealTimers();
     }
+  });
+});
+
+describe("A silence", () => {
+  /** A silence of 16 s, whose ticks are a second each, and a clock that a test moves with the timers or alone. */
+  function silent() {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const expire = vi.fn();
+    return { expire, ...silence(16_000, expire) };
+  }
+
+  test("ends a wait after its limit, and a later one after a tick more at most", () => {
+    const { expire, begin, end } = silent();
+    begin();
+    vi.advanceTimersByTime(15_999);
+    expect(expire).not.toHaveBeenCalled();
+    end();
+    begin();
+    vi.advanceTimersByTime(16_000);
+    expect(expire).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1000);
+    expect([expire.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  test("ends no wait that is over, and leaves no timer", () => {
+    const { expire, begin, end, stop } = silent();
+    begin();
+    end();
+    vi.advanceTimersByTime(60_000);
+    expect([expire.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0]);
+    begin();
+    stop();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.advanceTimersByTime(60_000);
+    expect(expire).not.toHaveBeenCalled();
+  });
+
+  test("waits one tick more after a suspension, and counts late ticks by the clock", () => {
+    const { expire, begin, end } = silent();
+    let late = 0;
+    const now = performance.now();
+    vi.spyOn(performance, "now").mockImplementation(() => now + late);
+    onTestFinished(() => void vi.restoreAllMocks());
+    begin();
+    late = 3_600_000;
+    vi.advanceTimersByTime(1000);
+    expect(expire).not.toHaveBeenCalled();
+    end();
+    begin();
+    vi.advanceTimersByTime(2000);
+    expect(expire).not.toHaveBeenCalled();
+    late *= 2;
+    vi.advanceTimersByTime(2000);
+    expect(expire).toHaveBeenCalledOnce();
+  });
+
+  test("without a limit has no timer", () => {
+    silent();
+    silence(0, () => {}).begin();
+    expect(vi.getTimerCount()).toBe(0);
   });
 });

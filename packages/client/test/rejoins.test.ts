@@ -1,5 +1,5 @@
 import { Disconnected, disconnected, Refusal, Violation } from "@parlance/wire/errors";
-import { RESUME } from "@parlance/wire/resume";
+import { RESUME } from "@parlance/wire/resume-key";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { paceOf } from "../src/channel/channel.js";
 import { lifetime } from "../src/lifetime.js";

@@ -1,9 +1,9 @@
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { disconnected, Refusal } from "@parlance/wire/errors";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Opening, StreamSource } from "../src/lazy.js";
 import type { ConnectOptions } from "../src/options.js";
 import { buffer } from "../src/stream/buffer.js";
+import type { Opening, StreamSource } from "../src/stream/open-stream.js";
 import { openAgain } from "../src/stream/reopening.js";
 
 // A stream that is opened again, over streams that a test opens, fills and cuts.
@@ -63,18 +63,11 @@ function reopening(firsts: First[], connection: ConnectOptions = {}, given: Part
     over,
     ...given,
   };
-  const stream = openAgain(
-    contract,
-    { random: () => 0, ...connection },
-    "events",
-    opening,
-    (how, own) => {
-      const made = source(firsts.shift() ?? "opens");
-      begun.push({ how, connection: own, at: Date.now() - began, source: made });
-      return made.it;
-    },
-    buffer,
-  );
+  const stream = openAgain(contract, { random: () => 0, ...connection }, "events", opening, (how, own) => {
+    const made = source(firsts.shift() ?? "opens");
+    begun.push({ how, connection: own, at: Date.now() - began, source: made });
+    return made.it;
+  });
   const types: string[] = [];
   let end: unknown = "open";
   const read = async () => {

@@ -289,7 +289,7 @@ test.each([
   const { origin } = new URL(baseUrl);
   const warning = `loco: the token for ${origin} is sent in plain text. Use https; http to another host is for development only.`;
   // The warning is loaded where it may be needed.
-  await import("../src/plain-text.js");
+  await import("../src/unusual.js");
   await new Promise((resolve) => setImmediate(resolve));
   expect(warn.mock.calls).toEqual(warns ? [[warning]] : []);
 });

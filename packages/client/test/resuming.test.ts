@@ -1,7 +1,7 @@
 import { connect } from "@parlance/client";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { disconnected } from "@parlance/wire/errors";
-import { RESUME } from "@parlance/wire/resume";
+import { RESUME } from "@parlance/wire/resume-key";
 import { describe, expect, test, vi } from "vitest";
 import { lifetime } from "../src/lifetime.js";
 import { resuming } from "../src/stream/resuming.js";

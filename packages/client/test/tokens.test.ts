@@ -3,7 +3,7 @@ import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import type { OpenSocket } from "@parlance/wire";
-import { RESUME } from "@parlance/wire/resume";
+import { RESUME } from "@parlance/wire/resume-key";
 import { describe, expect, it } from "vitest";
 import { peer, type Script } from "./peer.js";
 

@@ -36,9 +36,7 @@ const last = async (messages: AsyncIterable<{ readonly type: string }>) => {
 
 /** Each part that is loaded when a conversation first needs it, a call that needs it, and the call's error. */
 const parts: Readonly<Record<string, readonly [call: (connect: Connect) => Promise<unknown>, error: object]>> = {
-  "operation.js": [(connect) => connect(foldGateway, resuming).listAgents(), lost(true)],
   "transfer.js": [(connect) => connect(bytes({}), refusing).get(), lost(true)],
-  "headers.js": [(connect) => connect(bytes({ headers: true }), refusing).get(), lost(true)],
   "causes.js": [
     (connect) => connect(foldGateway, refusing).listAgents(),
     { name: "Refusal", status: 404, bare: false },
@@ -51,7 +49,7 @@ const parts: Readonly<Record<string, readonly [call: (connect: Connect) => Promi
   "channel/channel.js": [(connect) => connect(based, resuming).session(), lost(true)],
 };
 /** Parts without which a call goes on plainly, and those that only a foreign answer needs. */
-const optional = ["channel/resumable.js", "foreign-answer.js", "plain-text.js", "redirect.js", "stream/resuming.js"];
+const optional = ["channel/resumable.js", "stream/resuming.js", "unusual.js"];
 
 afterEach(() => {
   for (const part in parts) vi.doUnmock(`../src/${part}`);
@@ -140,38 +138,27 @@ it("a stream that is cancelled while the code of resume is loaded ends on the se
   expect(served.open.bodies).toBe(0);
 });
 
-/** Each entry, and the parts that it contains. Every entry loads the others when a conversation first needs them. */
-const entries: Readonly<Record<string, readonly [entry: () => Promise<{ connect: Connect }>, contained: string[]]>> = {
-  "@parlance/client": [() => import("@parlance/client"), []],
-  "@parlance/client/streams": [() => import("@parlance/client/streams"), ["operation.js", "stream/open-stream.js"]],
-  "@parlance/client/channels": [() => import("@parlance/client/channels"), ["channel/channel.js"]],
-};
-
-it.each(Object.keys(entries))(
-  "%s contains its parts, and its client calls, streams and opens channels",
-  async (name) => {
-    vi.resetModules();
-    const loaded: string[] = [];
-    const all = ["channel/channel.js", "operation.js", "stream/open-stream.js"];
-    for (const part of all)
-      vi.doMock(`../src/${part}`, (original) => {
-        loaded.push(part);
-        return original();
-      });
-    const [entry, contained] = entries[name]!;
-    const { connect } = await entry();
-    expect(loaded.sort()).toEqual(contained);
-    const served = peer({ mode: "base" });
-    const gateway = connect(foldGateway, served);
-    expect(await gateway.listAgents()).toEqual([]);
-    expect(await last(gateway.send({ content: "x" }))).toEqual(["text", "done"]);
-    const channel = await connect(based, served).session();
-    expect(await channel.ask({ type: "list_files" })).toEqual({ type: "file_list", files: [], activeFile: null });
-    await channel.close();
-    expect(loaded.sort()).toEqual(all);
-    expect(served.open).toEqual({ bodies: 0, sockets: 0 });
-  },
-);
+it("loads the code of streams and of channels with the first of each", async () => {
+  vi.resetModules();
+  const loaded: string[] = [];
+  const all = ["channel/channel.js", "stream/open-stream.js"];
+  for (const part of all)
+    vi.doMock(`../src/${part}`, (original) => {
+      loaded.push(part);
+      return original();
+    });
+  const { connect } = await import("@parlance/client");
+  const served = peer({ mode: "base" });
+  const gateway = connect(foldGateway, served);
+  expect(await gateway.listAgents()).toEqual([]);
+  expect(loaded).toEqual([]);
+  expect(await last(gateway.send({ content: "x" }))).toEqual(["text", "done"]);
+  const channel = await connect(based, served).session();
+  expect(await channel.ask({ type: "list_files" })).toEqual({ type: "file_list", files: [], activeFile: null });
+  await channel.close();
+  expect(loaded.sort()).toEqual(all);
+  expect(served.open).toEqual({ bodies: 0, sockets: 0 });
+});
 
 it("is tested for each part of the client that is loaded late", () => {
   const source = fileURLToPath(new URL("../src", import.meta.url));

@@ -52,6 +52,7 @@ export {
   disconnected,
   type Flaw,
   misuse,
+  notify,
   Refusal,
   type RefusalDetails,
   Violation,
@@ -74,7 +75,6 @@ export {
   type Unknown,
   type Written,
 } from "./message.js";
-export { notify } from "./notify.js";
 export { type Arrived, type Unbind, unbind, unbinder } from "./operation.js";
 export type { OpenSocket, Port, PortEvents, SocketRefused } from "./port.js";
 export {
@@ -87,18 +87,15 @@ export {
   formatResumeFrame,
   formatTicket,
   type Gap,
-  isKey,
-  newKey,
-  OFFER,
   parseBeginFrame,
   parseCursor,
   parseGap,
   parseKeyFrame,
   parseResumable,
   parseTicket,
-  RESUME,
   type Resumable,
 } from "./resume.js";
+export { isKey, newKey, OFFER, RESUME } from "./resume-key.js";
 export { type Route, router } from "./route.js";
 export { decoder, encode, encodeComment, type SseDecoder, type SseEvent } from "./sse.js";
 export { type Frame, tag } from "./tag.js";

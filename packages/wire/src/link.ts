@@ -1,11 +1,9 @@
-import type { Busy } from "./busy.js";
 import type { AskOptions, Channel, Closed } from "./contract/calls.js";
 import type { Side } from "./contract/contract.js";
 import type { AnyMessage } from "./contract/schema.js";
-import { type Disconnected, disconnected, misuse, Violation } from "./errors.js";
-import { OpenAsks, type Waiting } from "./exchange.js";
+import { type Disconnected, disconnected, misuse, notify, Violation } from "./errors.js";
+import { type Busy, OpenAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
-import { notify } from "./notify.js";
 import { type Pace, PacedPort } from "./pace.js";
 import type { Port } from "./port.js";
 import { Queue } from "./queue.js";
@@ -321,8 +319,7 @@ function abortable<T>(promise: Promise<T>, signal: AbortSignal, abort: (reason: 
   });
 }
 
-export { Busy } from "./busy.js";
-export { type Answered, OpenAsks, type Waiting } from "./exchange.js";
+export { type Answered, Busy, OpenAsks, type Waiting } from "./exchange.js";
 export { type Pace, PacedPort, type Waiter, waiter } from "./pace.js";
 export { pair, type SocketLike, socketPort } from "./port.js";
 export { Queue } from "./queue.js";

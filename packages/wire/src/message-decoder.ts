@@ -3,7 +3,7 @@ import type { Side } from "./contract/contract.js";
 import type { AnyMessage } from "./contract/schema.js";
 import { describe, type Flaw, misuse, Violation } from "./errors.js";
 import { isObject, type JsonObject, parseJson } from "./json.js";
-import { namer, stripper } from "./untag.js";
+import { namer, stripper } from "./tag.js";
 
 export type AnyContract = ContractValue<unknown, unknown>;
 

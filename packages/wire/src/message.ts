@@ -9,8 +9,7 @@ import {
   knownOf,
   messageDecoder,
 } from "./message-decoder.js";
-import { tag } from "./tag.js";
-import { isMessage } from "./untag.js";
+import { isMessage, tag } from "./tag.js";
 
 /** Encodes and decodes the messages of one direction of a stream or channel. `decode(encode(m))` equals `m`. */
 export function codec(contract: AnyContract, options: DecoderOptions): Codec {

@@ -11,3 +11,7 @@ export const OFFER = "offer";
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
+
+export function isKey(header: string | null): header is string {
+  return header !== null && /^[0-9a-f]{32}$/.test(header);
+}

@@ -113,9 +113,3 @@ export function parseCursor(id: string | null): Cursor | undefined {
   const [, epoch, seq] = /^([\w-]+)\.(\d{1,15})$/.exec(id ?? "") ?? [];
   return epoch === undefined ? undefined : { epoch, seq: Number(seq) };
 }
-
-export function isKey(header: string | null): header is string {
-  return header !== null && /^[0-9a-f]{32}$/.test(header);
-}
-
-export { newKey, OFFER, RESUME } from "./resume-key.js";

@@ -8,13 +8,12 @@ import {
   formatGap,
   formatResumable,
   formatTicket,
-  isKey,
-  newKey,
   parseCursor,
   parseGap,
   parseResumable,
   parseTicket,
 } from "@parlance/wire/resume";
+import { isKey, newKey } from "@parlance/wire/resume-key";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 

@@ -1,9 +1,9 @@
 import type { AnyContract, CallOptions, Input, Json, Port } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
+import { notify } from "@parlance/wire/errors";
 import { type AnyChannel, type Link, link, type Pace, PacedPort } from "@parlance/wire/link";
 import { messageEncoder } from "@parlance/wire/message";
 import { messageDecoder } from "@parlance/wire/message-decoder";
-import { notify } from "@parlance/wire/notify";
 import { newKey, RESUME } from "@parlance/wire/resume-key";
 import { timedOut, unloaded } from "../failures.js";
 import { lifetime, within } from "../lifetime.js";

@@ -1,8 +1,7 @@
 import type { ConnectionChange, DisconnectedCode, Port } from "@parlance/wire";
 import { durable } from "@parlance/wire/durable";
-import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
+import { Disconnected, disconnected, notify, Refusal } from "@parlance/wire/errors";
 import type { AnyChannel, Link, Pace, PacedPort } from "@parlance/wire/link";
-import { notify } from "@parlance/wire/notify";
 import { formatBeginFrame, formatKeyFrame, parseResumeFrame, type Resumable } from "@parlance/wire/resume";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";

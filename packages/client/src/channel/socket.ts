@@ -1,7 +1,6 @@
 import type { AnyContract, OpenSocket, Port, PortEvents } from "@parlance/wire";
-import { brief, disconnected, MAX_QUOTED, misuse } from "@parlance/wire/errors";
+import { brief, disconnected, MAX_QUOTED, misuse, notify } from "@parlance/wire/errors";
 import { socketPort } from "@parlance/wire/link";
-import { notify } from "@parlance/wire/notify";
 import { refusalOf, why } from "../failures.js";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";

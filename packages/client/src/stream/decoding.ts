@@ -1,7 +1,6 @@
 import type { AnyContract, AnyMessage, SseDecoder, Stream, Unknown } from "@parlance/wire";
-import { Violation } from "@parlance/wire/errors";
+import { notify, Violation } from "@parlance/wire/errors";
 import { messageDecoder } from "@parlance/wire/message-decoder";
-import { notify } from "@parlance/wire/notify";
 import { decoder } from "@parlance/wire/sse";
 import { type ConnectOptions, MAX_MESSAGE_SIZE, rethrow } from "../options.js";
 

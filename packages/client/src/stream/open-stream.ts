@@ -1,39 +1,61 @@
-import type { AnyContract, AnyMessage } from "@parlance/wire";
-import type { Refusal } from "@parlance/wire/errors";
+import type { AnyContract, AnyMessage, Input, Refusal, ReopenOptions, Stream } from "@parlance/wire";
+import { misuse } from "@parlance/wire/errors";
 import { RESUME } from "@parlance/wire/resume-key";
 import { unloaded, unloadedLate } from "../failures.js";
-import type { Begin, Opening, StreamSource } from "../lazy.js";
 import { coded, type Lifetime, lifetime } from "../lifetime.js";
-import type { operations } from "../operation.js";
+import { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
 import { cancel } from "../read.js";
 import type { Fields, Requests } from "../request.js";
-import { buffer } from "./buffer.js";
 import { StreamReader } from "./stream.js";
-import { textOf } from "./text.js";
 
-/**
- * Sends an operation whose answer is a stream. With the option `reopen` it is sent again after each loss. `operate` is `operations`: imported
- * here too, it would be loaded twice by a page whose bundler copies shared modules.
- */
+/** A stream before it is presented to its reader. */
+export interface StreamSource<M> {
+  readonly opened: Promise<void>;
+  /** Whether the stream was cancelled before its reader met the end. */
+  readonly cancelled: boolean;
+  readonly messages: {
+    next(): Promise<IteratorResult<M>>;
+    /** Returns all that has arrived, once there is at least one message. */
+    batch(): Promise<IteratorResult<M[]>>;
+  };
+  /** Ends the stream, and drops its unread messages. */
+  close(): void;
+  text(messages: AsyncIterable<M>): Promise<string>;
+  /** Returns the refusal in the last message that reports a failure. */
+  failure(): Promise<Refusal | undefined>;
+}
+
+export interface Opening {
+  readonly input: Input;
+  readonly options: ReopenOptions;
+  /** Absent where nothing is resumed. */
+  readonly key: string | undefined;
+  /** Whether this client has ended the stream's session. */
+  readonly sessionEnded: () => Promise<boolean>;
+  /** Called with the milliseconds that the server asked for before a reconnect. */
+  readonly over: (retry: number) => void;
+}
+
+/** Opens the stream of an operation with options that replace the caller's. */
+export type Begin = (how: Partial<Opening>, connection: ConnectOptions) => StreamSource<AnyMessage>;
+
+/** Sends an operation whose answer is a stream. With the option `reopen` it is sent again after each loss. */
 export async function openStream(
-  operate: typeof operations,
   contract: AnyContract,
   connection: ConnectOptions,
   requests: Requests,
   name: string,
   opening: Opening,
 ): Promise<StreamSource<AnyMessage>> {
-  const begin: Begin = (how, connecting) =>
-    openOnce(operate, contract, connecting, requests, name, { ...opening, ...how });
+  const begin: Begin = (how, connecting) => openOnce(contract, connecting, requests, name, { ...opening, ...how });
   if (!opening.options.reopen) return begin({}, connection);
   // Only a page that opens streams again loads what that needs.
   const { openAgain } = await import("./reopening.js").catch(unloaded);
-  return openAgain(contract, connection, name, opening, begin, buffer);
+  return openAgain(contract, connection, name, opening, begin);
 }
 
 function openOnce(
-  operate: typeof operations,
   contract: AnyContract,
   connection: ConnectOptions,
   requests: Requests,
@@ -42,7 +64,7 @@ function openOnce(
 ): StreamSource<AnyMessage> {
   const { ask } = requests;
   const what = `${contract.name}.${name}`;
-  const { send } = operate(contract, connection, {
+  const { send } = operations(contract, connection, {
     ...requests,
     async ask(...request) {
       const response = await ask(...request);
@@ -103,4 +125,24 @@ function openOnce(
     },
     failure,
   };
+}
+
+/** Reads a stream's text as its contract defines it. An empty final text is ignored, because servers send one after streaming text. */
+export async function textOf(
+  contract: AnyContract,
+  name: string,
+  stream: Stream,
+  messages: AsyncIterable<AnyMessage>,
+): Promise<string> {
+  const { append, final = {} } = stream.text ?? {};
+  if (!append) throw misuse(`${contract.name}.${name} has no text: read its messages`);
+  const parts: string[] = [];
+  let whole: string | undefined;
+  for await (const message of messages) {
+    const fields = message as unknown as Record<string, string>;
+    const { type } = message;
+    if (append[type] !== undefined) parts.push(fields[append[type]]!);
+    else if (final[type] !== undefined) whole = fields[final[type]];
+  }
+  return whole || parts.join("");
 }

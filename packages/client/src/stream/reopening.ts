@@ -1,35 +1,30 @@
 import type { AnyContract, AnyMessage, ConnectionChange } from "@parlance/wire";
-import { Disconnected, misuse, Refusal } from "@parlance/wire/errors";
-import { notify } from "@parlance/wire/notify";
+import { Disconnected, misuse, notify, Refusal } from "@parlance/wire/errors";
 import { newKey } from "@parlance/wire/resume-key";
-import type { Begin, Opening, StreamSource } from "../lazy.js";
 import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
-import type { Buffer, buffer } from "./buffer.js";
+import { type Buffer, buffer } from "./buffer.js";
+import type { Begin, Opening, StreamSource } from "./open-stream.js";
 
 /** Three times the seconds that each further opening may take: see `Rejoins`. */
 const GRACE = 90;
 /** Milliseconds after which an open stream resets the budget, even when it sent only comments. */
 const PROVED = 30_000;
 
-/**
- * Sends a GET whose answer is a stream, and sends it again after each loss. `make` is `buffer`: imported here too, it would be one more file of
- * every page with streams.
- */
+/** Sends a GET whose answer is a stream, and sends it again after each loss. */
 export function openAgain(
   contract: AnyContract,
   connection: ConnectOptions,
   name: string,
   opening: Opening,
   begin: Begin,
-  make: typeof buffer,
 ): StreamSource<AnyMessage> {
   const what = `${contract.name}.${name}`;
   const { method } = contract.operations[name]!;
   if (method !== "GET")
     throw misuse(`${what} is a ${method}: to open it again would do it twice. Call it again if that is meant`);
-  return new ReopenedStream(what, connection, opening, begin, make);
+  return new ReopenedStream(what, connection, opening, begin);
 }
 
 /** Presents the streams opened after each loss as one stream. Each has its own key and its own joins. */
@@ -52,11 +47,11 @@ class ReopenedStream implements StreamSource<AnyMessage> {
   #cancelled = false;
   #finished = false;
 
-  constructor(what: string, connection: ConnectOptions, opening: Opening, begin: Begin, make: typeof buffer) {
+  constructor(what: string, connection: ConnectOptions, opening: Opening, begin: Begin) {
     this.#what = what;
     this.#opening = opening;
     this.#begin = begin;
-    this.messages = make(() => {
+    this.messages = buffer(() => {
       this.#batches
         .next()
         .then(

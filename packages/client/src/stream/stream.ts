@@ -1,6 +1,5 @@
 import type { AnyContract, AnyMessage, ConnectionChange, DisconnectedCode, SseDecoder, Stream } from "@parlance/wire";
-import { brief, Disconnected, disconnected, quoteBody, Refusal } from "@parlance/wire/errors";
-import { notify } from "@parlance/wire/notify";
+import { brief, Disconnected, disconnected, notify, quoteBody, Refusal } from "@parlance/wire/errors";
 import { RESUME } from "@parlance/wire/resume-key";
 import { type Lifetime, lifetime, type Silence, silence, within } from "../lifetime.js";
 import { type ConnectOptions, IDLE_TIMEOUT } from "../options.js";
@@ -8,7 +7,7 @@ import { type Buffer, buffer } from "./buffer.js";
 import { decoding, type Last } from "./decoding.js";
 import type { Joined, Resuming } from "./resuming.js";
 
-export interface StreamSource {
+export interface StreamOptions {
   /** Names the stream in errors. */
   readonly what: string;
   readonly stream: Stream;
@@ -68,7 +67,7 @@ export class StreamReader {
   readonly messages: Buffer<AnyMessage> = buffer(() => this.#read?.());
   /** Settles when the server has accepted the request. */
   readonly opened: Promise<void>;
-  readonly #source: StreamSource;
+  readonly #source: StreamOptions;
   readonly #connection: ConnectOptions;
   readonly #decoder: (onRetry: (milliseconds: number) => void) => SseDecoder;
   #state: State = "connecting";
@@ -83,7 +82,7 @@ export class StreamReader {
   #retry = 0;
   readonly last: Last = {};
 
-  constructor(contract: AnyContract, connection: ConnectOptions, name: string, source: StreamSource) {
+  constructor(contract: AnyContract, connection: ConnectOptions, name: string, source: StreamOptions) {
     this.#source = source;
     this.#connection = connection;
     const { life, stream } = source;
