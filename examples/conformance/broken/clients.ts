@@ -164,6 +164,7 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
     also: [
       "client/*/cut/*",
       "client/*/no-end/*",
+      "client/*/malformed",
       "client/transcript/**",
       "client/*/message/**",
       "client/*/framing/**",

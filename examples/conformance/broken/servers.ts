@@ -15,6 +15,9 @@ interface Fault {
   readonly also?: readonly string[];
 }
 
+/** Whether a status refuses wrong input. */
+const isInput = (status: number) => status === 400 || status === 422;
+
 const parses = (text: string): unknown => {
   try {
     return JSON.parse(text);
@@ -157,8 +160,8 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   },
   "any-method": accepts((_, status) => status === 405, ["server/*/fault/405"]),
   "any-content-type": accepts((_, status) => status === 415, ["server/*/fault/415"]),
-  "lenient-json": accepts(({ body }, status) => status === 400 && body !== "" && parses(body) === undefined),
-  "any-body": accepts(({ body }, status) => status === 400 && body === "[]"),
+  "lenient-json": accepts(({ body }, status) => isInput(status) && body !== "" && parses(body) === undefined),
+  "any-body": accepts(({ body }, status) => isInput(status) && body === "[]"),
   "any-size": accepts(({ body }) => body.length > 1 << 24),
   "any-depth": accepts(({ body }) => body.includes("[[[[[[[[")),
   "any-path": accepts(({ url }) => url.startsWith("/parlance-conformance")),
@@ -240,6 +243,7 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
       if ("fail" in more) return [...steps.slice(0, -1), last, more];
       return isSend(more) ? [...steps, last] : steps;
     },
+    also: ["server/*/failure"],
   },
   "lenient-frames": {
     breaks: {

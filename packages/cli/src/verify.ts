@@ -7,7 +7,8 @@ import { contractHelp, describeState, recordingAt } from "./recording.js";
 export const help = `parlance verify FILE [--contract DIR] [--json]
 
 Checks that a recording is whole (neither cut nor altered) and that it fits its contract: schemas, order, exchanges, ends,
-statuses, headers. A contract's transcript is checked the same way. Memory does not grow with the file.
+statuses, headers, and that each side writes the documented form: what is read by one of the contract's reading rules is a finding, once.
+A contract's transcript is checked the same way, but for its forms. Memory does not grow with the file.
 
 Without a contract only the file is checked, and no message in it: the output says so, and the exit code is about the file alone. Of a
 recording with metadata only, no texts are checked.
@@ -15,7 +16,7 @@ recording with metadata only, no texts are checked.
   --contract DIR  ${contractHelp}
                   (default ./schemas, if it has the contract that the recording names)
   --json          one JSON document: { "file", "state", "reason"?, "lines", "checked": [rule], "contract"?, "changed"?, "of"?, "connections",
-                  "messages", "unknown", "findings": [{ line, connection, rule, message, at? }], "more" }; state is complete, cut or
+                  "messages", "unknown", "unknownTypes": { name: count }, "findings": [{ line, connection, rule, message, at? }], "more" }; state is complete, cut or
                   altered; checked is empty without a contract; changed: the contract is another than when it was recorded;
                   of: the contract that the recording names, if it is another
 
@@ -32,6 +33,8 @@ export const options = {
 const MOST = 1000;
 /** Characters of a finding that a line shows: a peer's target or message may be of any length. */
 const LONGEST = 2000;
+/** Characters of the name of an unknown message. */
+const LONGEST_NAME = 100;
 
 export async function command(argv: string[], io: Io): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
@@ -93,8 +96,9 @@ function summary(
     const found = wrong === 0 ? "" : `${wrong} ${wrong === 1 ? "line" : "lines"} cannot be replayed; `;
     return `${found}no message was checked: name the contract with --contract DIR`;
   }
-  const { connections, messages, unknown } = verifier.totals;
+  const { connections, messages, unknown, unknownTypes } = verifier.totals;
   const held = `${messages} messages of ${connections} connections checked against ${contract} (${verifier.checked.join(", ")})`;
-  const others = unknown > 0 ? `, ${unknown} of them unknown to it` : "";
+  const types = Object.entries(unknownTypes).map(([name, count]) => `${count} ${shown(name.slice(0, LONGEST_NAME))}`);
+  const others = unknown > 0 ? `, ${unknown} of them unknown to it (${types.join(", ")})` : "";
   return `${held}${others}: ${wrong === 0 ? `nothing is wrong${state === "complete" ? "" : " up to there"}` : `${wrong} wrong`}`;
 }

@@ -129,7 +129,7 @@ test("verify tells a thousand findings, and counts the others", async () => {
   expect(lines[0]).toMatch(/^.{2000,2100}… \[route\]$/);
   expect(steady(err, cwd)).toMatchInlineSnapshot(`
     "many.jsonl: the file is cut (there is no end line), 1003 lines
-    many.jsonl: 0 messages of 1002 connections checked against my-agent (schema, order, exchange, end, status, header, route): 1002 wrong
+    many.jsonl: 0 messages of 1002 connections checked against my-agent (schema, order, exchange, end, status, header, route, form): 1002 wrong
     "
   `);
   const { findings, more } = JSON.parse((await parlance(cwd, "verify many.jsonl --contract schemas --json")).out);

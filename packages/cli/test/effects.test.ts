@@ -183,7 +183,9 @@ describe("verify", () => {
   test("counts the messages that the contract does not have", async () => {
     const cwd = await started({ "talk.jsonl": talk(strange) });
     const { err } = await parlance(cwd, "verify talk.jsonl --contract schemas");
-    expect(err).toMatch(/: 2 messages of 1 connections checked against my-agent \(.*\), 1 of them unknown to it: /);
+    expect(err).toMatch(
+      /: 2 messages of 1 connections checked against my-agent \(.*\), 1 of them unknown to it \(1 [^)]+\): /,
+    );
     await write(cwd, { "talk.jsonl": talk() });
     expect((await parlance(cwd, "verify talk.jsonl --contract schemas")).err).toMatch(/\): nothing is wrong\n$/);
   });

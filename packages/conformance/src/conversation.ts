@@ -1,17 +1,21 @@
 import {
   type Accepts,
   type AnyContract,
+  type AnyMessage,
   assertChecked,
   type Codec,
   checkOf,
   codec,
+  type Reads,
   router,
   type Side,
   unbind,
   Violation,
 } from "@parlance/wire";
+import { escapeRegExp } from "@parlance/wire/internal/escape";
 import { type HeaderList, headerOf } from "./recording.js";
 import { partsOf } from "./target.js";
+import { changesIn, rereadingOf } from "./verify/form.js";
 
 /** The call that a recorded request makes. */
 export interface Asked {
@@ -76,6 +80,40 @@ export class Conversations {
     return one;
   }
 
+  /** How a message of one side was brought to its documented form; undefined where it was written in it, or in one of the contract's profiles. */
+  rereading(side: Side, text: string, message: AnyMessage, event?: string): string | undefined {
+    const { contract } = this;
+    const reads = this.#readsOf(side);
+    const found = reads.message && rereadingOf(contract, reads, JSON.parse(text), { event });
+    if (found === undefined) return undefined;
+    const isProfiled = Object.keys(contract.profiles ?? {}).some((profile) =>
+      isSame(text, codec(contract, { side, names: [message.type], reads, profile }).encode(message).data),
+    );
+    return isProfiled ? undefined : found;
+  }
+
+  /** The same of an operation's request or JSON answer. */
+  rereadingOf(operation: string, side: Side, value: unknown): string | undefined {
+    const part = side === "client" ? "request" : "answer";
+    return rereadingOf(this.contract, this.#readsOf(side), value, { operation, part });
+  }
+
+  /** How a request's path was read, where it is not that of the document. */
+  rereadPath(name: string, target: string): string | undefined {
+    const { path, alsoAt } = this.contract.operations[name] ?? this.contract.channels[name]!;
+    const pathname = partsOf(target)?.pathname;
+    if (alsoAt === undefined || pathname === undefined) return undefined;
+    const documented = path
+      .split(/\{[^{}]+\}/)
+      .map(escapeRegExp)
+      .join("[^/]+");
+    return new RegExp(`^${documented}/?$`).test(pathname) ? undefined : `${alsoAt.join(" or ")} is read as ${path}`;
+  }
+
+  #readsOf(side: Side): Reads {
+    return side === "client" ? this.#accepts.reads : this.contract.reads;
+  }
+
   /** Throws `Violation` where the JSON answer of an operation breaks its schema. */
   checkAnswer(name: string, value: unknown): void {
     const { contract } = this;
@@ -85,6 +123,11 @@ export class Conversations {
     const origin = { protocol: contract.name, side: "server", subject: name } as const;
     assertChecked(checkOf(contract, contract.checks, json), read ? read(value) : value, origin, "the answer of");
   }
+}
+
+/** Whether two texts of JSON have the same value, whatever the order of its keys. */
+function isSame(one: string, other: string): boolean {
+  return changesIn(JSON.parse(one), JSON.parse(other)).length === 0;
 }
 
 /** A value from JSON text; throws `Violation` as the runtime does. */

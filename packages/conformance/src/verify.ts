@@ -31,6 +31,8 @@ export interface Note {
   readonly message?: AnyMessage | undefined;
   /** The contract does not define the message. */
   readonly unknown?: true | undefined;
+  /** How the message was brought to its documented form, where its peer wrote another. */
+  readonly rereading?: string | undefined;
 }
 
 export interface Totals {
@@ -38,14 +40,21 @@ export interface Totals {
   messages: number;
   /** Messages that the contract does not define. They are allowed. */
   unknown: number;
+  /** How many of these there are, by the name that they give themselves. */
+  unknownTypes: Record<string, number>;
 }
+
+/** The most names of unknown messages that are counted, and the most rules that are reported. */
+const MAX_NAMES = 200;
 
 /**
  * Checks a recording against its contract, entry by entry: schemas, order, exchanges, ends. It keeps only open state, so its memory does
  * not grow with the recording. A loss is reported at the end, because the stream or channel may be resumed.
  */
 export class Verifier {
-  readonly totals: Totals = { connections: 0, messages: 0, unknown: 0 };
+  readonly totals: Totals = { connections: 0, messages: 0, unknown: 0, unknownTypes: Object.create(null) };
+  /** The findings about forms. Each is reported once, however often it comes. */
+  readonly #forms = new Set<string>();
   readonly #talk: Conversations;
   readonly #contract: AnyContract;
   readonly #found: (finding: Finding) => void;
@@ -61,6 +70,8 @@ export class Verifier {
   #metadataOnly = false;
   /** A transcript has neither the headers of answers nor the types of all of them. */
   #hasHeaders = true;
+  /** A transcript holds what real peers write, with the message that it is read as. */
+  #isTranscript = false;
 
   /** `noted` is called for every call and message that the contract reads. */
   constructor(talk: Conversations, found: (finding: Finding) => void, noted?: (note: Note) => void) {
@@ -84,6 +95,7 @@ export class Verifier {
 
   header(header: Header): void {
     this.#metadataOnly = header.metadataOnly === true;
+    this.#isTranscript = header.transcript === true;
     this.#hasHeaders = !this.#metadataOnly && !header.transcript;
   }
 
@@ -222,13 +234,13 @@ export class Verifier {
   }
 
   #bind(open: Open, find: Find): void {
-    const read = (): void => this.#read(open);
+    const read = (): void => this.#read(open, find);
     this.#meet("client", open.body, find, read, undefined, open);
     if (open.asked && this.#hasHeaders && !open.socket && (open.body !== undefined || open.hasBody))
       checkRequestType(this.#contract, open.asked.name, open.headers, find);
   }
 
-  #read(open: Open): void {
+  #read(open: Open, find: Find): void {
     if (open.bound || isPreflight(open.method)) return;
     open.bound = true;
     const { method, target, headers, body } = open;
@@ -237,7 +249,14 @@ export class Verifier {
       open.asked = name === undefined ? undefined : { name, input: {}, session: undefined };
       return;
     }
-    open.asked = this.#talk.asked(method, target, headers, bodyOf(body, headers, this.#contract));
+    const value = bodyOf(body, headers, this.#contract);
+    // The reading rules may change the value.
+    const rereadings = (name: string) => [
+      this.#talk.rereadPath(name, target),
+      this.#talk.rereadingOf(name, "client", bodyOf(body, headers, this.#contract)),
+    ];
+    open.asked = this.#talk.asked(method, target, headers, value);
+    for (const one of open.asked ? rereadings(open.asked.name) : []) this.#meetForm("client", one, find);
     this.#note(open);
     if (!open.asked || this.#contract.channels[open.asked.name]) return;
     this.#resumptions.began(open, open.asked);
@@ -275,8 +294,19 @@ export class Verifier {
     if (resuming === "offer") return this.#resumptions.offered(open, bodyOf(text, answer, this.#contract, "server"));
     const names = this.#talk.namesAt(method, target);
     if (status >= 400) return names && checkRefusal(this.#contract, open, names, text, find);
-    if (asked && this.#contract.operations[asked.name]?.answer.json !== undefined)
-      this.#talk.checkAnswer(asked.name, bodyOf(text, answer, this.#contract, "server"));
+    if (!asked || this.#contract.operations[asked.name]?.answer.json === undefined) return;
+    const value = bodyOf(text, answer, this.#contract, "server");
+    this.#meetForm("server", this.#talk.rereadingOf(asked.name, "server", value), find);
+    this.#talk.checkAnswer(asked.name, value);
+  }
+
+  /** Reports once that a peer writes another form than the documented one. */
+  #meetForm(from: Side, rereading: string | undefined, find: Find): void {
+    if (rereading === undefined || this.#isTranscript) return;
+    const message = `${from}: ${rereading}`;
+    if (this.#forms.has(message) || this.#forms.size >= MAX_NAMES) return;
+    this.#forms.add(message);
+    find("form", message);
   }
 
   #message(open: Open, entry: Extract<Entry, { kind: "event" | "frame" }>, find: Find): void {
@@ -295,24 +325,35 @@ export class Verifier {
     open.sent[from]++;
     const read = this.#talk.codec(asked.name, from).decode({ event, data: text! });
     if ("unknown" in read) {
-      this.totals.unknown++;
-      this.#note(open, this.#nameOf(read.unknown), { unknown: true });
+      this.#countUnknown(open, this.#nameOf(read.unknown));
       return;
     }
-    this.#note(open, read.message.type, { message: read.message });
+    const rereading = this.#talk.rereading(from, text!, read.message, event);
+    this.#meetForm(from, rereading, find);
+    this.#note(open, read.message.type, { message: read.message, rereading });
     if (entry.kind === "event" && this.#hasHeaders) checkEventName(this.#contract, entry, read.message.type, find);
     checkOrder(this.#contract, open, from, read.message, find);
     this.#asks.message(open, from, read.message, find);
   }
 
+  #countUnknown(open: Open, name: string | undefined): void {
+    const { unknownTypes } = this.totals;
+    const key = name ?? "without a name";
+    this.totals.unknown++;
+    if (key in unknownTypes || Object.keys(unknownTypes).length < MAX_NAMES)
+      unknownTypes[key] = (unknownTypes[key] ?? 0) + 1;
+    this.#note(open, name, { unknown: true });
+  }
+
   /** The name that an unknown message gives itself. */
   #nameOf({ event, body }: Unknown): string | undefined {
     const { tag } = this.#contract;
-    const own = tag.in === "property" && isObject(body) ? body[tag.property] : undefined;
+    const property = tag.in === "property" ? tag.property : "type";
+    const own = tag.in !== "event" && isObject(body) ? body[property] : undefined;
     return typeof own === "string" ? own : event;
   }
 
-  #note({ asked, c }: Open, type?: string, more: Pick<Note, "message" | "unknown"> = {}): void {
+  #note({ asked, c }: Open, type?: string, more: Pick<Note, "message" | "unknown" | "rereading"> = {}): void {
     if (!asked) return;
     const { name, input, session } = asked;
     this.#noted?.({ line: this.#line, connection: c, call: name, input, session, type, ...more });

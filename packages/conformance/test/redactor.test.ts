@@ -310,11 +310,13 @@ describe("the time for a hostile text grows with its length, not faster, for", (
       const text = part.repeat(length / part.length);
       let best = Number.POSITIVE_INFINITY;
       for (let times = 0; times < 5; times++) {
-        const from = performance.now();
+        // Processor time, because other programs share the machine.
+        const from = process.cpuUsage();
         const redactor = new Redactor({ secrets: ["eyJeyJeyJ-x", "a=a=a=a=a=x"] });
         redactor.text(text);
         redactor.target(`/?${text}`);
-        best = Math.min(best, performance.now() - from);
+        const { user, system } = process.cpuUsage(from);
+        best = Math.min(best, (user + system) / 1000);
       }
       return best;
     };

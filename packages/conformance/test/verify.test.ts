@@ -285,7 +285,7 @@ test.each<[code: number, reason: string, found: string[]]>([
 
 test("a verifier says which rules it checks", async () => {
   const verifier = new Verifier(new Conversations(contract, await contract.accepts()), () => {});
-  expect(verifier.checked).toEqual(["schema", "order", "exchange", "end", "status", "header", "route"]);
+  expect(verifier.checked).toEqual(["schema", "order", "exchange", "end", "status", "header", "route", "form"]);
   verifier.header({ metadataOnly: true } as never);
   expect(verifier.checked).toEqual(["route", "status"]);
 });

@@ -17,6 +17,8 @@ export interface Row {
   /** The message's name. */
   readonly type?: string;
   readonly unknown?: true;
+  /** How the message was brought to its documented form by the contract's reading rules, where its peer wrote another. */
+  readonly rereading?: string;
   /** The beginning of its text. */
   readonly text: string;
   /** Characters of the whole text. */

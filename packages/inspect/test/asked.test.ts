@@ -277,7 +277,7 @@ describe("the page's interface", () => {
 
   test("makes a call with its query, writes its case, opens its recording by a name, and replays it with its own headers", async () => {
     const cases = await temporary();
-    const { post, get, rows, origin, url, headers } = await inspected({ cases, headers: { "X-Own": "mine" } });
+    const { post, get, rows, origin, url, headers } = await inspected({ cases, headers: { "X-Request-Id": "mine" } });
     const call = { name: "say", parameters: { ship: "otter", ticket: "7" }, body: '{"text":"hello"}' };
     expect(await post("/api/call", call)).toEqual({ outcome: { ok: true, text: "200: accepted" } });
     const [asked] = await rows(ended);
@@ -299,8 +299,8 @@ describe("the page's interface", () => {
     await post("/api/replay", { log: id, as: "client" });
     const again = (await rows((all) => all.some(({ c }) => c === 2))).find(({ c }) => c === 2);
     const entry = await (await get(`/api/entry?log=live&n=${again!.n}`)).json();
-    expect(entry.headers).toContainEqual(["X-Own", "mine"]);
-    expect(entry.headers).not.toContainEqual(["X-Own", "old"]);
+    expect(entry.headers).toContainEqual(["X-Request-Id", "mine"]);
+    expect(entry.headers).not.toContainEqual(["X-Request-Id", "old"]);
   });
 
   test("has in its state the contract with the sentences of its calls, and the address of its proxy", async () => {

@@ -2,7 +2,7 @@ import type { Asked } from "../conversation.js";
 import type { HeaderList } from "../recording.js";
 
 /** What a finding is about. */
-export const RULES = ["schema", "order", "exchange", "end", "status", "header", "route"] as const;
+export const RULES = ["schema", "order", "exchange", "end", "status", "header", "route", "form"] as const;
 
 export type Rule = (typeof RULES)[number];
 

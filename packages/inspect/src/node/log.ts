@@ -73,7 +73,10 @@ export class Log {
     this.#limits = { entries: 200_000, size: 128 * 1024 * 1024, ...limits };
     this.#verifier = new Verifier(
       talk,
-      ({ rule, message, at }) => void this.#flaws.push({ rule, message, ...(at && { at }) }),
+      ({ rule, message, at }) => {
+        // Reported once. Each row has a mark of its own.
+        if (rule !== "form") this.#flaws.push({ rule, message, ...(at && { at }) });
+      },
       (note) => {
         this.#note = note;
       },
@@ -207,6 +210,7 @@ export class Log {
       ...(session !== undefined && { session }),
       ...(isMessage && note?.type !== undefined && { type: note.type }),
       ...(isMessage && note?.unknown && { unknown: true }),
+      ...(isMessage && note?.rereading !== undefined && { rereading: note.rereading }),
       text: text.slice(0, MAX_ROW_TEXT),
       size: text.length,
       ...(entry.kind === "response" && { status: entry.status }),

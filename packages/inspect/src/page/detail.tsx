@@ -82,6 +82,8 @@ export function Detail({ log, row, contract, review }: DetailProps) {
 function Flaws({ row, contract, title }: { row: Row; contract: PageContract | undefined; title: string | undefined }) {
   if (row.unknown)
     return <p class="notice">The contract does not know this message. That is allowed: a reader skips it.</p>;
+  if (row.rereading && !row.flaws)
+    return <p class="notice">This is not the documented form: {visible(row.rereading)}.</p>;
   if (!row.flaws) {
     const sentence = contract && title !== undefined && sentenceAt(contract.schemas, title, "");
     return sentence ? <p class="soft">{sentence}</p> : null;

@@ -18,7 +18,13 @@ export function isRefusal({ status = 0 }: Pick<Row, "status">): boolean {
 }
 
 function isWrong(row: Row): boolean {
-  return row.flaws !== undefined || row.unknown === true || row.kind === "error" || isRefusal(row);
+  return (
+    row.flaws !== undefined ||
+    row.unknown === true ||
+    row.rereading !== undefined ||
+    row.kind === "error" ||
+    isRefusal(row)
+  );
 }
 
 export function isBeat({ kind }: Row): boolean {

@@ -60,6 +60,7 @@ function Line({ row, gap }: { readonly row: Row; readonly gap: number | undefine
       {gap !== undefined && <span class="mark gap">gap {milliseconds(gap)}</span>}
       {row.resumes && <span class="mark">resumes</span>}
       {row.unknown && <span class="mark unknown">unknown</span>}
+      {row.rereading && <span class="mark unknown">read by a rule</span>}
       {broken && <span class="mark flaw">{row.flaws!.map(({ rule }) => rule).join(", ")}</span>}
       {row.ask && <span class="mark">asks</span>}
       {row.edits && <span class="mark edits">edits</span>}

@@ -137,7 +137,9 @@ function live(kit: Kit, name: string): ServerCase[] {
         if (answer.json === undefined) return;
         const body = parsed(came.text);
         meet(body !== undefined, "a body that is JSON", came.text);
+        const rereading = kit.talk.rereadingOf(name, "server", body);
         kit.talk.checkAnswer(name, body);
+        meet(rereading === undefined, "the documented form", rereading);
       },
     },
   ];

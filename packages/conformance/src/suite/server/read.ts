@@ -32,6 +32,9 @@ export class Messages {
   /** Whether the sentinel has come. */
   hasSentinel = false;
 
+  /** How the first message that was not written in its documented form was read. */
+  rereading: string | undefined;
+
   constructor(kit: Kit, name: string, opened: Opened) {
     this.#kit = kit;
     this.#name = name;
@@ -58,7 +61,9 @@ export class Messages {
         return undefined;
       }
       const read = this.#kit.codec(this.#name, "server").decode(event);
-      if ("message" in read) return read.message as JsonMessage;
+      if (!("message" in read)) continue;
+      this.rereading ??= this.#kit.talk.rereading("server", event.data, read.message, event.event);
+      return read.message as JsonMessage;
     }
   }
 

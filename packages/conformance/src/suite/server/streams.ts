@@ -305,6 +305,7 @@ function liveStream(kit: Kit, name: string): ServerCase {
       const ends = [...types, ...(sentinel === undefined ? [] : [sentinel])];
       const isOver = messages.hasSentinel || (last !== undefined && types.includes(last.type));
       if (ends.length > 0) meet(isOver, ends.join(" or "), last ?? "no message");
+      meet(messages.rereading === undefined, "the documented form", messages.rereading);
     },
   };
 }
