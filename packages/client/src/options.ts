@@ -1,5 +1,5 @@
-import type { OnConnection, OpenSocket, Unknown, Violation } from "@parlance/wire";
-import { assertLimits, misuse } from "@parlance/wire/errors";
+import type { CallOptions, OnConnection, OpenSocket, Unknown, Violation } from "@parlance/wire";
+import { assertForms, assertLimits, type Forms, misuse } from "@parlance/wire/errors";
 
 export interface ConnectOptions {
   /**
@@ -71,9 +71,6 @@ export const RECONNECT_FOR = 120_000;
 /** Milliseconds for the answer to a join, a handshake or a cancel. */
 export const ANSWER_WITHIN = 30_000;
 
-/** The form of each option, whose words contain its `typeof`. */
-type Forms = Readonly<Record<string, string>>;
-
 const SHARED: Forms = {
   headers: "an object of names and texts",
   onConnection: "a function",
@@ -95,7 +92,7 @@ const OF_CLIENTS: Forms = {
 
 /** @throws `TypeError` that names the option of a client that has another form */
 export function assertOptions(options: ConnectOptions): void {
-  assertForms(options, OF_CLIENTS);
+  assertShared(options, OF_CLIENTS);
   assertLimits(options, "maxMessageSize", "maxQueued", "reconnectFor", "idleTimeout", "answerTimeout");
   const { retryWaits: waits = [] } = options as { readonly retryWaits?: unknown };
   if (!Array.isArray(waits) || !waits.every((wait) => Number.isFinite(wait) && wait >= 0))
@@ -103,25 +100,14 @@ export function assertOptions(options: ConnectOptions): void {
 }
 
 /** The same for the options of a call, stream or channel. */
-export const assertCallOptions = (options: object): void => assertForms(options, OF_CALLS);
+export const assertCallOptions = (options: object): void => assertShared(options, OF_CALLS);
 
-function assertForms(options: object, forms: Forms): void {
-  if (!isObject(options)) throw misuse("options must be an object");
-  for (const [name, form] of Object.entries(forms))
-    if (!fits(name, form, (options as Readonly<Record<string, unknown>>)[name]))
-      throw misuse(`${name} must be ${form}`);
-}
-
-function fits(name: string, form: string, value: unknown): boolean {
-  if (typeof value !== "object") return value === undefined || form.includes(typeof value);
-  if (!isObject(value) || !form.includes("object")) return false;
-  if (name === "signal") return "addEventListener" in value!;
-  return name !== "headers" || Object.values(value!).every((text) => typeof text === "string");
-}
-
-/** Whether a value has named fields. A list, a `Map` or a `Headers` has none, so that its entries would be ignored. */
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !(Symbol.iterator in value);
+function assertShared(options: CallOptions, forms: Forms): void {
+  assertForms(options, forms);
+  const { headers = {}, signal } = options;
+  if (signal && !("addEventListener" in signal)) throw misuse(`signal must be ${forms.signal}, not another object`);
+  const [name] = Object.entries(headers).find(([, text]) => typeof text !== "string") ?? [];
+  if (name !== undefined) throw misuse(`headers must be ${forms.headers}: ${name} is none`);
 }
 
 /** The default of `onViolation`. */

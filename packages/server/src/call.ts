@@ -193,11 +193,7 @@ export function refusalOf(error: unknown, faults: Faults = {}): Refusal {
 }
 
 function refusalIn(error: unknown, faults: Faults): Refusal {
-  // Reads the refusal here, so that one whose getters throw becomes a plain 500.
-  if (error instanceof Refusal) {
-    for (const word of [error.message, error.code, error.status]) String(word);
-    return error;
-  }
+  if (error instanceof Refusal && isAnswerable(error)) return error;
   if (error instanceof Violation && error.side === "client") {
     const status = "422" in faults && !("400" in faults) ? 422 : 400;
     return new Refusal(error.message, { status: error.code === "too_large" ? 413 : status });
@@ -206,9 +202,27 @@ function refusalIn(error: unknown, faults: Faults): Refusal {
   return new Refusal("the server failed", { status: 500 });
 }
 
-/** Whether this error is hidden from the peer. */
-export function isHidden(error: unknown): boolean {
-  return readThrown(() => !(error instanceof Refusal || (error instanceof Violation && error.side === "client")), true);
+/** Reports an error that is hidden from the peer. */
+export function reportHidden({ callbacks }: Context, error: unknown, source: string, operation?: string): void {
+  const isShown = () =>
+    error instanceof Refusal ? isAnswerable(error) : error instanceof Violation && error.side === "client";
+  if (readThrown(isShown, false)) return;
+  const unanswerable = () =>
+    error instanceof Refusal
+      ? Object.assign(
+          misuse(
+            `a Refusal has a status from 400 to 599 and waits a number of seconds, unlike this one: ${error.message}`,
+          ),
+          { cause: error },
+        )
+      : error;
+  callbacks.report(readThrown(unanswerable, error), source, operation);
+}
+
+/** Whether a refusal can be an answer. Reads it whole, so that one whose getters throw becomes a plain 500. */
+function isAnswerable({ message, code, status = 500, retryAfter = 0 }: Refusal): boolean {
+  for (const word of [message, code]) String(word);
+  return Number.isInteger(status) && status >= 400 && status <= 599 && Number.isFinite(retryAfter) && retryAfter >= 0;
 }
 
 /** Whether something outside did not answer, so that a retry may succeed. */

@@ -100,7 +100,7 @@ function identityOf(principal: unknown): string {
     if (subject !== undefined && issuer !== undefined) return `sub:${JSON.stringify([issuer, subject])}`;
   }
   throw misuse(
-    `a principal needs an identity: a string, or an object whose \`id\` or \`sub\` is a string or number. This one is ${whatIs(principal)} without it: ` +
+    `a principal needs an identity: a string or number, or an object whose \`id\` or \`sub\` is a string or number. This one is ${whatIs(principal)} without it: ` +
       "add `id` to what `authenticate` returns, or pass `identify` to `serve`",
   );
 }
@@ -117,12 +117,13 @@ function plainOf(value: unknown): string | undefined {
   const isPlain =
     typeof value === "string"
       ? value !== "" && !LONE.test(value)
-      : value === true || typeof value === "bigint" || (typeof value === "number" && !Number.isNaN(value));
+      : typeof value === "bigint" || (typeof value === "number" && !Number.isNaN(value));
   return isPlain ? `${typeof value}:${value}` : undefined;
 }
 
 function whatIs(value: unknown): string {
   if (value instanceof Promise) return "a promise";
   if (value === "") return "an empty string";
+  if (typeof value === "boolean") return "a boolean, which says whether but not who,";
   return Array.isArray(value) ? "an array" : typeof value === "object" ? "an object" : typeof value;
 }

@@ -1,4 +1,4 @@
-import { assertLimits, misuse } from "@parlance/wire/errors";
+import { assertForms, assertLimits, misuse } from "@parlance/wire/errors";
 import { isLoopback } from "@parlance/wire/internal/http";
 import { Scope } from "@parlance/wire/scope";
 import type { App } from "./serve.js";
@@ -51,7 +51,11 @@ export function inUse(port: number, cause: unknown): Error {
 export function checkListen(apps: readonly App[], host: string, options: ListenBase): void {
   for (const moved of ["hosts", "origins", "heartbeat", "maxMessageSize"])
     if (moved in options) throw misuse(`${moved} is an option of serve, not of listen`);
-  assertLimits(options, "maxConnections", "closeAfter");
+  assertForms(options, { host: "a string", dangerouslyAllowEverybody: "a boolean" });
+  assertLimits(options, "maxConnections", "closeAfter", "keepAlive");
+  const { port = 0 } = options;
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw misuse(`port is a whole number from 0 to 65535, not ${String(port)}`);
   const open = apps.find((one) => !one.authenticates);
   if (!isLoopback(host) && open && !options.dangerouslyAllowEverybody)
     throw misuse(

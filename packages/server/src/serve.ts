@@ -21,7 +21,7 @@ import { SafePort } from "./channel/socket.js";
 import { type Answer, headOf, methodOf } from "./http/answer.js";
 import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
 import { operationsOf } from "./http/operation.js";
-import { guard, preflight } from "./http/origin.js";
+import { guard, hostNamed, preflight } from "./http/origin.js";
 import { matcherOf } from "./http/origins.js";
 import { type HttpRequest, httpRequest } from "./http/request.js";
 import { refuse } from "./http/response.js";
@@ -30,7 +30,7 @@ import { lastCalls } from "./last-calls.js";
 import { ledger } from "./ledger.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { addressOf, inMemory } from "./memory.js";
-import type { ServeOptions } from "./options.js";
+import { assertServeOptions, type ServeOptions } from "./options.js";
 import type { Accepted } from "./ports.js";
 import { closing, isRevoked } from "./reason.js";
 import { resumableChannels } from "./resume/channels.js";
@@ -102,6 +102,7 @@ export function serve<H, Partial extends boolean = false>(
       protocol: any.name,
       side: "server",
     });
+  assertServeOptions(any, options);
   const { bearer, apiKey, header } = any.auth ?? {};
   if ((bearer ?? apiKey) === "required" && !options.authenticate && !options.allowAnonymous)
     throw misuse(
@@ -203,11 +204,12 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
   const query = named("query");
   const headers = [...named("header"), ...(contract.auth?.header ? [contract.auth.header] : [])];
   const { report } = context.callbacks;
+  const { origins = [] } = options;
   const allowed = {
-    hosts: options.hosts,
+    hosts: options.hosts?.map((host) => hostNamed(host)!),
     documented: addressOf(contract)?.hostname,
     anyHost: anyHostOf(context),
-    origin: matcherOf(options.origins ?? [], report),
+    origin: matcherOf(origins, report),
     parameter: (name: string) => query.has(name),
     exposed: Object.values(contract.operations).flatMap(({ answer }) => Object.keys(answer.headers ?? {})),
   };

@@ -19,7 +19,7 @@ const TAKERS: Readonly<Record<string, readonly [take: (options: never) => unknow
   serve: [(options) => serve(foldGateway, {}, { partial: true, ...(options as object) }), Object.keys(LIMITS)],
   listen: [
     async (options) => (await listen(app(), { port: 0, ...(options as object) })).close(),
-    ["maxConnections", "closeAfter"],
+    ["maxConnections", "closeAfter", "keepAlive"],
   ],
   memoryLog: [memoryLog, ["maxSize", "maxTotal"]],
 };

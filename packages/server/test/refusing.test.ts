@@ -1,6 +1,6 @@
 import { Disconnected, Refusal, Violation } from "@parlance/wire";
-import { describe, expect, test } from "vitest";
-import { type Context, calledOf, isHidden, refusalOf, sessionOf } from "../src/call.js";
+import { describe, expect, test, vi } from "vitest";
+import { type Context, calledOf, refusalOf, reportHidden, sessionOf } from "../src/call.js";
 import { WebRequest } from "../src/http/request.js";
 import { ownersOf } from "../src/identity.js";
 
@@ -33,10 +33,32 @@ describe("An error", () => {
     ["any error", new Error("secret"), 500, "the server failed", true],
     ["no error at all", undefined, 500, "the server failed", true],
     ["what cannot be read", trap, 500, "the server failed", true],
-    ["a refusal that cannot be read", broken, 500, "the server failed", false],
+    ["a refusal that cannot be read", broken, 500, "the server failed", true],
+    ...[0, -1, 99, 100, 101, 200, 204, 304, 399, 400.5, 600, 1000, Number.NaN, "404", null].map(
+      (status) =>
+        [
+          `a refusal with the status ${status}`,
+          new Refusal("no", { status } as never),
+          500,
+          "the server failed",
+          true,
+        ] as [string, Refusal, number, string, boolean],
+    ),
+    ...[-1, Number.NaN, Number.POSITIVE_INFINITY, "1", null].map(
+      (wait) =>
+        [
+          `a refusal that waits ${wait} s`,
+          new Refusal("no", { status: 503, retryAfter: wait } as never),
+          500,
+          "the server failed",
+          true,
+        ] as [string, Refusal, number, string, boolean],
+    ),
   ])("is reported as far as it may be known: %s", (_, error, status, message, hidden, retryAfter) => {
     const refusal = refusalOf(error);
-    expect([refusal.status, refusal.message, refusal.retryAfter, isHidden(error)]).toEqual([
+    const report = vi.fn();
+    reportHidden({ callbacks: { report } } as unknown as Context, error, "handler");
+    expect([refusal.status, refusal.message, refusal.retryAfter, report.mock.calls.length > 0]).toEqual([
       status,
       message,
       retryAfter,

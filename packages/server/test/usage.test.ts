@@ -1,12 +1,17 @@
+import { readFileSync } from "node:fs";
 import { connect } from "@parlance/client";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
+import { loco } from "@parlance/protocols/loco";
 import { apiKey, bearer, fetchOf, type ServeOptions, serve } from "@parlance/server";
+import { clusterOn, memoryPubSub } from "@parlance/server/cluster";
 import { listen } from "@parlance/server/node";
-import { expect, test } from "vitest";
+import { memoryLog } from "@parlance/server/resume";
+import { expect, it, test } from "vitest";
+import { LIMITS } from "../src/limits.js";
 
 /** What JavaScript lets a caller give. */
 const serving = (options: object) =>
-  serve(foldGateway, {}, { ...options, partial: true } as ServeOptions & { partial: true });
+  serve(foldGateway, {}, { partial: true, ...options } as ServeOptions & { partial: true });
 
 const mistakes: Readonly<Record<string, readonly [() => unknown, RegExp]>> = {
   "serve without a contract": [() => serve(undefined as never, {}), /^serve needs a contract/],
@@ -42,4 +47,83 @@ test.each(Object.entries(mistakes))("%s is a TypeError with code usage that name
     code: "usage",
     message: expect.stringMatching(message),
   });
+});
+
+const notFunctions = [5, "x", {}, [], true, null];
+const notBooleans = [5, "true", {}, [], null, () => true];
+const boolean = { wrong: notBooleans, right: [true, false] };
+const hook = () => {};
+
+/** Every option of `serve` that is no limit. */
+const options: Readonly<Record<string, { readonly wrong: readonly unknown[]; readonly right: readonly unknown[] }>> = {
+  hooks: {
+    wrong: [5, "x", [], true, null, hook, { nosuch: hook }, { done: 5 }, { done: null }, new Map([["done", hook]])],
+    right: [{}, { done: hook, message: undefined }],
+  },
+  authenticate: { wrong: notFunctions, right: [() => "ann", async () => "ann"] },
+  identify: { wrong: notFunctions, right: [() => "ann"] },
+  onError: { wrong: notFunctions, right: [hook, false] },
+  sharedSessions: boolean,
+  hosts: {
+    wrong: [
+      ...[5, "agent.example.com", {}, true, null, hook, new Set(["a"]), [5], [null], [""], ["*"], ["*.example.com"]],
+      ...[["https://a.example"], ["a.example:443"], ["a.example/"], ["::1"], ["[::1]:80"], ["a b"], ["a@b"], ["a?b"]],
+    ],
+    right: [[], ["agent.example.com", "AGENT.example.com", "10.0.0.1", "[::1]", "my_agent", "münchen.example"]],
+  },
+  anyHost: { wrong: [5, "health", {}, true, null, hook, ["nosuch"], [5]], right: [[], ["health"]] },
+  origins: {
+    wrong: [5, "*", {}, true, null],
+    right: [[], ["https://x.example"], [/^x$/], () => true],
+  },
+  partial: { wrong: notBooleans, right: [true] },
+  allowAnonymous: boolean,
+  profile: { wrong: [5, {}, null, true, "nosuch", "toString"], right: [] },
+  resume: boolean,
+  log: { wrong: [5, "x", {}, [], true, null, { open: hook }], right: [memoryLog()] },
+  cluster: { wrong: [5, "x", {}, [], true, null, hook], right: [clusterOn(memoryPubSub())] },
+  keepsAsks: boolean,
+};
+
+it("checks every option of serve", () => {
+  const sources = ["options", "hooks", "http/origin", "identity"];
+  const declared = sources.flatMap((file) => {
+    const source = readFileSync(new URL(`../src/${file}.ts`, import.meta.url), "utf8");
+    const bodies = source.matchAll(/interface (?:Serve|Callback|Identity|Origin)Options[^{]*\{\n(.*?)\n\}/gs);
+    return [...bodies].flatMap(([, body]) => [...body!.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => name!));
+  });
+  expect(Object.keys(options).toSorted()).toEqual(declared.filter((name) => !(name in LIMITS)).toSorted());
+});
+
+it.each(Object.entries(options))("refuses %s of another form at once", (name, { wrong, right }) => {
+  const message = expect.stringContaining(name);
+  for (const value of wrong) {
+    let thrown: unknown;
+    try {
+      serving({ [name]: value });
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown, JSON.stringify(value)).toMatchObject({ name: "TypeError", code: "usage", message });
+  }
+  for (const value of right) expect(() => serving({ [name]: value }), String(value)).not.toThrow();
+});
+
+it("takes the profiles of its contract", () => {
+  const [profile] = Object.keys(loco.profiles ?? {});
+  expect(() => serve(loco, {} as never, { partial: true, allowAnonymous: true, profile } as never)).not.toThrow();
+});
+
+it.each([Number.NaN, -1, 65_536, 1.5, "80", null])("refuses the port %s", async (port) => {
+  await expect(listen(serving({}), { port } as never)).rejects.toMatchObject({ code: "usage", message: /^port is/ });
+});
+
+it("knows hosts without regard to case", async () => {
+  const app = serve(
+    foldGateway,
+    { health: () => "OK" } as never,
+    { partial: true, hosts: ["AGENT.example.com"] } as never,
+  );
+  const { status } = await app.fetch(new Request("http://agent.EXAMPLE.com/health"));
+  expect(status).toBe(200);
 });

@@ -74,6 +74,29 @@ export function assertLimits(options: object, ...names: readonly string[]): void
   }
 }
 
+/** The form of each option in words: those of its `typeof`, or "list" for an array. */
+export type Forms = Readonly<Record<string, string>>;
+
+/**
+ * Checks the forms of a caller's options. An option that is left out, or undefined, has every form.
+ *
+ * @throws `TypeError` with the code `usage` that names the option of another form
+ */
+export function assertForms(options: object, forms: Forms): void {
+  if (kindOf(options) !== "object") throw misuse("options must be an object");
+  for (const [name, form] of Object.entries(forms)) {
+    const kind = kindOf((options as Readonly<Record<string, unknown>>)[name]);
+    if (kind !== "undefined" && !form.includes(kind)) throw misuse(`${name} must be ${form}, not ${kind}`);
+  }
+}
+
+/** A `Map` or a `Headers` is no object here: it has no named fields, so that its entries would be ignored. */
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return "list";
+  if (typeof value !== "object") return typeof value;
+  return value === null ? "null" : Symbol.iterator in value ? "iterable" : "object";
+}
+
 export interface RefusalDetails {
   /** HTTP status; on a stream or channel, the status that the protocol's code stands for, where it has one. */
   readonly status?: number | undefined;

@@ -11,7 +11,7 @@ import {
 import { brief, MAX_NAME } from "@parlance/wire/errors";
 import { type AnyChannel, Busy, type Link, link, PacedPort } from "@parlance/wire/link";
 import { type Scope, within } from "@parlance/wire/scope";
-import { type Context, calledOf, callOf, enter, isHidden, refusalOf, refuseLeftOut, sessionOf } from "../call.js";
+import { type Context, calledOf, callOf, enter, refusalOf, refuseLeftOut, reportHidden, sessionOf } from "../call.js";
 import { ignorable, readThrown } from "../callback.js";
 import { decoderFor, encoderFor } from "../codecs.js";
 import type { Called, How } from "../hooks.js";
@@ -85,8 +85,7 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
       scope.add(() => resolve(undefined));
       handled.then(resolve, reject);
     });
-    if (scope.closed)
-      handled.catch((error) => !isAbort(error) && isHidden(error) && callbacks.report(error, "handler", name));
+    if (scope.closed) handled.catch((error) => isAbort(error) || reportHidden(context, error, "handler", name));
   } catch (error) {
     if (!scope.closed) {
       how = "failed";
@@ -127,9 +126,9 @@ function isAbort(error: unknown): boolean {
   return name === "AbortError" || name === "Disconnected";
 }
 
-function reportFailure({ callbacks }: Context, called: Called, error: unknown): void {
-  callbacks.refuse(called, refusalOf(error), error, called.operation);
-  if (isHidden(error)) callbacks.report(error, "handler", called.operation);
+function reportFailure(context: Context, called: Called, error: unknown): void {
+  context.callbacks.refuse(called, refusalOf(error), error, called.operation);
+  reportHidden(context, error, "handler", called.operation);
 }
 
 /** Sends the handler's failure as the protocol's fault, where it has one, and closes. */

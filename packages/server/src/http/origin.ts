@@ -88,6 +88,12 @@ export function guard(
   };
 }
 
+/** A listed name as a URL has it, without regard to case. Undefined for what is no name: one with a scheme, a port, a path or a star. */
+export function hostNamed(host: unknown): string | undefined {
+  if (typeof host !== "string" || !/^([\p{L}\p{N}._-]+|\[[\da-f:.]+\])$/iu.test(host)) return undefined;
+  return parseUrl(`http://${host}`)?.hostname;
+}
+
 /** The name in a Host header, normalized as in a URL; the header itself where it is invalid. */
 function hostnameOf(host: string): string {
   return parseUrl(`http://${host}`)?.hostname ?? host;

@@ -1,6 +1,6 @@
 import { fault, formatGap, type Gap, RESUME, Refusal } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import { type Context, isHidden, refusalOf } from "../call.js";
+import { type Context, refusalOf, reportHidden } from "../call.js";
 import type { Requested } from "../callback.js";
 import { cancelled } from "../reason.js";
 import { FULL, type Sink, type SseWriter } from "../stream/writer.js";
@@ -20,7 +20,7 @@ export const STREAM_HEADERS = {
 export function refuse(context: Context, of: Requested, error: unknown, operation?: string): Answer {
   const refusal = refusalOf(error, operation === undefined ? {} : context.contract.operations[operation]?.faults);
   context.callbacks.refuse(of, refusal, error, operation);
-  if (isHidden(error)) context.callbacks.report(error, "a call", operation);
+  reportHidden(context, error, "a call", operation);
   const { status, type, body } = fault(context.contract, operation, refusal);
   const headers: Record<string, string> = { "Content-Type": type };
   if (status === 401)

@@ -1,6 +1,6 @@
 import { type AnyMessage, encode, faultMessage, misuse, type Stream } from "@parlance/wire";
 import { type Scope, until } from "@parlance/wire/scope";
-import { type Context, isHidden, refusalOf, streamCallOf } from "../call.js";
+import { type Context, refusalOf, reportHidden, streamCallOf } from "../call.js";
 import { type Encode, type Encoded, encoderFor } from "../codecs.js";
 import type { Called, How } from "../hooks.js";
 import { headersDueAfter } from "../limits.js";
@@ -209,7 +209,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     this.#end("failed");
     const refusal = refusalOf(error);
     context.callbacks.refuse(called, refusal, error, operation);
-    if (isHidden(error)) context.callbacks.report(error, "handler", operation);
+    reportHidden(context, error, "handler", operation);
     if (described.fault === undefined) return [];
     return [this.#block(encode(faultMessage(context.contract, described.fault, refusal)))];
   }
