@@ -77,7 +77,15 @@ var $EditorContext = object({}, { "current_file": any($EditorFile, nil), "open_f
 var $ChatInput = object({ "messages": array($Turn) }, { "context": $EditorContext, "dialog_id": all(string, minLength(1)) });
 var $DeleteDialogInput = object({ "dialog_id": all(string, minLength(1)) });
 var made = checked({ "ApproveSessionInput": object({ "dialog_id": all(string, minLength(1)) }, { "message": types({ "string": string, "null": nil }) }), "ChangeConfigInput": object({ "config": object({}) }), "ChangeDialogInput": object({ "dialog_id": all(string, minLength(1)) }, { "title": types({ "string": string, "null": nil }) }), "ChatInput": $ChatInput, "CompleteInput": $ChatInput, "CreateDialogInput": object({}, { "title": types({ "string": string, "null": nil }), "set_current": boolean }), "DeleteDialogInput": $DeleteDialogInput, "GetDialogInput": $DeleteDialogInput, "GetToolResultInput": object({ "dialog_id": all(string, minLength(1)), "tool_call_id": all(string, minLength(1)) }), "HistoryInput": object({ "dialog_id": all(string, minLength(1)) }, { "limit": integer, "before": integer }), "ListCheckpointsInput": $DeleteDialogInput, "ListDialogsInput": object({}, { "sort": values("updated_at", "created_at"), "order": values("desc", "asc"), "limit": integer, "offset": integer }), "ListToolResultsInput": $DeleteDialogInput, "RenameInConfigInput": object({ "type": values("workload", "provider"), "old_name": all(string, minLength(1)), "new_name": all(string, minLength(1)) }), "ResetSessionInput": $DeleteDialogInput, "RestoreCheckpointInput": object({ "dialog_id": all(string, minLength(1)), "checkpoint_id": all(string, minLength(1)) }), "SessionStatusInput": $DeleteDialogInput, "SetCurrentDialogInput": object({ "id": all(string, minLength(1)) }) });
-var readers = {};
+var readers = { operations: { chat: (at) => {
+  if (typeof at !== "object" || at === null) return at;
+  if (at["dialog_id"] === null) delete at["dialog_id"];
+  return at;
+}, complete: (at) => {
+  if (typeof at !== "object" || at === null) return at;
+  if (at["dialog_id"] === null) delete at["dialog_id"];
+  return at;
+} } };
 export const checks: Checks = made;
 export const reads: Reads = readers;
 export const faults = [400,401,403,404,405,408,409,410,413,415,429,500,501,503];

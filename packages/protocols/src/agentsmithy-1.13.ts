@@ -780,7 +780,7 @@ export interface AgentSmithy1_13 {
   chat(input: ChatInput, options?: CallOptions): MessageStream<ChatMessage>;
   /**
    * Send the conversation and the editor's context, and receive the whole answer as one JSON body.
-   * The answer has no diffs: `sessionStatus` lists the changed files.
+   * The answer has no diffs: `sessionStatus` lists the changed files. The server of 1.13 answers every such request with 500: use `chat`.
    */
   complete(input: CompleteInput, options?: CallOptions): Promise<Completion>;
   /** Whether the server runs. */
@@ -832,7 +832,7 @@ export interface AgentSmithy1_13Handlers {
   chat(input: ChatInput, call: StreamCall<ChatMessage>): AsyncIterable<ChatMessage> | Promise<void>;
   /**
    * Send the conversation and the editor's context, and receive the whole answer as one JSON body.
-   * The answer has no diffs: `sessionStatus` lists the changed files.
+   * The answer has no diffs: `sessionStatus` lists the changed files. The server of 1.13 answers every such request with 500: use `chat`.
    */
   complete(input: CompleteInput, call: Call): Completion | Promise<Completion>;
   /** Whether the server runs. */

@@ -56,6 +56,9 @@ overEachCarrier("agentsmithy-1.13", (carrier) => {
     expect(await client.complete(request)).toEqual({ content: "Hello!", done: true, metadata: {} });
     expect(await client.complete({ ...request, context: { current_file: null } })).toMatchObject({ done: true });
     expect(asked).toEqual([request, { ...request, context: { current_file: null } }]);
+    // Only a real editor writes it: the contract has a text or nothing.
+    await client.complete({ ...input, dialog_id: null as never });
+    expect(asked.at(-1)).toEqual(input);
   });
 
   it("an error is followed by the end, and its text is a refusal", async () => {
