@@ -5,7 +5,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { listenReplay } from "../src/node/listen.js";
 import type { Answering, Arriving, Replayed } from "../src/replay/answering.js";
-import { selected } from "../src/replay/server.js";
+import { ReplayServer, selected } from "../src/replay/server.js";
+import { loadTape } from "../src/replay/tape.js";
 
 // A replay or a mock on a port: what it is asked, and what comes of its answers.
 
@@ -261,6 +262,29 @@ describe("a WebSocket", () => {
     expect(String((await once(socket, "message"))[0])).toBe("/a hello");
     expect(socket.protocol).toBe("parlance.__redacted_1__");
     socket.close();
+  });
+
+  test("sends recorded binary frames as such", async () => {
+    const head = { c: 1, t: 0 } as const;
+    const lines = [
+      { recording: 1, versions: {}, began: "2026-01-01T00:00:00Z", redacted: [] },
+      { ...head, from: "client", kind: "request", method: "GET", target: "/a", headers: [], socket: true },
+      { ...head, from: "server", kind: "response", status: 101, headers: [] },
+      { ...head, from: "server", kind: "frame", base64: "AP8=" },
+      { ...head, from: "server", kind: "frame", text: "after" },
+      { ...head, from: "server", kind: "close", code: 1000, reason: "" },
+      { end: { lines: 6, sha256: null } },
+    ];
+    const bytes = new TextEncoder().encode(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const replay = new ReplayServer(await loadTape([bytes]));
+    const { url, close } = await listenReplay(replay);
+    const socket = new WebSocket(`${url.replace("http", "ws")}/a`);
+    const came: unknown[] = [];
+    socket.on("message", (data: Buffer, isBinary: boolean) => came.push(isBinary ? [...data] : String(data)));
+    await once(socket, "close");
+    expect(came).toEqual([[0, 255], "after"]);
+    expect(replay.problems).toEqual([]);
+    await close();
   });
 
   test.each<[string[], string | false]>([

@@ -331,6 +331,25 @@ describe("the client of a recording", () => {
   });
 
   test.each([
+    ["text/plain", "text/plain;charset=UTF-8", ["charset=utf-8"]],
+    ["text/plain; charset=utf-8", "text/plain", ["content-type"]],
+    ["text/plain; charset=latin1", "text/plain; charset=utf-8", ["charset=latin1", "charset=utf-8"]],
+    ["text/plain; charset=UTF-8", 'Text/Plain;charset="utf-8"', []],
+    ["application/json", "application/json; charset=utf-8", []],
+  ])("compares the charset of %s with that of %s", async (recorded, came, words) => {
+    const lines = [
+      ...ask,
+      line("server", { kind: "response", status: 200, headers: [["Content-Type", recorded]] }),
+      line("server", { kind: "body", text: '"x"' }),
+      line("server", { kind: "end" }),
+    ];
+    const answer = new Response('"x"', { headers: { "content-type": came } });
+    const problems = await replayed(lines, async () => answer);
+    expect(problems.length).toBe(words.length > 0 ? 1 : 0);
+    for (const word of words) expect(problems[0]).toContain(word);
+  });
+
+  test.each([
     ["/a", []],
     ["http://evil.example/a", ['location: recorded "/a", came "http://evil.example/a"']],
     [undefined, ['location: recorded "/a", came nothing']],

@@ -66,7 +66,9 @@ export async function listenReplay(
         const lines = `Connection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
         return void socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines}`);
       }
-      acceptor.handleUpgrade(incoming, socket, head, (opened) => accepted.run(socketPort(opened as never)));
+      acceptor.handleUpgrade(incoming, socket, head, (opened) =>
+        accepted.run({ ...socketPort(opened as never), binary: (bytes) => opened.send(bytes) }),
+      );
     } catch {
       socket.destroy();
     }

@@ -1,7 +1,8 @@
-import type { OpenSocket, Port, SocketRefused } from "@parlance/wire";
+import type { OpenSocket, SocketRefused } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import { comparable } from "../bodies.js";
 import type { HeaderList } from "../recording.js";
+import type { FramePort } from "./play.js";
 
 /** A request as a replay or a mock gets it. */
 export interface Arriving {
@@ -28,7 +29,7 @@ export interface Replayed {
 }
 
 /** The decision on a WebSocket. `run` holds the conversation on the port. */
-export type Opened = { readonly refused: SocketRefused } | { run(port: Port): void };
+export type Opened = { readonly refused: SocketRefused } | { run(port: FramePort): void };
 
 /** Answers requests of one server: in memory by `inMemory`, on a port by `listenReplay`. */
 export interface Answering {

@@ -124,9 +124,18 @@ function headDifferences(
   const location = headerOf(headers, "location");
   const at = matcher.text(location, response.headers.get("location") ?? undefined);
   differences.push(...at.map((one) => ({ ...one, at: "location" })));
-  const [recorded, came] = [headerOf(headers, "content-type"), response.headers.get("content-type")].map(mediaType);
+  const [recorded, came] = [headerOf(headers, "content-type"), response.headers.get("content-type")].map(typeOf);
   if (recorded !== undefined && recorded !== came) differences.push({ at: "content-type", recorded, came });
   return differences;
+}
+
+/** A media type with its charset. JSON and event streams are UTF-8 without one. */
+function typeOf(header: string | null | undefined): string | undefined {
+  const type = mediaType(header);
+  if (type === undefined) return undefined;
+  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(header!)?.[1]?.toLowerCase();
+  const isUsual = charset === undefined || (charset === "utf-8" && /json$|^text\/event-stream$/.test(type));
+  return isUsual ? type : `${type}; charset=${charset}`;
 }
 
 /** Awaits the end of the server's messages, as recorded. */

@@ -12,6 +12,11 @@ import { nameOf, type Step, type Take } from "./tape.js";
 /** Headers of the connection or the moment: the replay does not send the recorded ones. */
 const HELD = /^(connection|keep-alive|transfer-encoding|content-length|date|upgrade|sec-websocket-.*)$/i;
 
+/** A port that can send binary frames too, which no contract has. */
+export interface FramePort extends Port {
+  readonly binary?: (bytes: Uint8Array) => void;
+}
+
 /** Plays the server's side of recorded connections. */
 export class Player {
   readonly #run: Replaying;
@@ -119,7 +124,7 @@ export class Player {
     if (offers) port.send(formatResumeFrame({ ...resumable, beat: 0 }));
   }
 
-  async #converse(port: Port, take: Take, offers: boolean): Promise<void> {
+  async #converse(port: FramePort, take: Take, offers: boolean): Promise<void> {
     const { matcher } = this.#run;
     const incoming = new Queue<string>({ limit: Number.POSITIVE_INFINITY });
     port.listen({
@@ -142,7 +147,10 @@ export class Player {
         this.#gate?.pass(entry);
       } else if (entry.from === "server" && (entry.kind === "frame" || entry.kind === "close")) {
         await this.#turn(take, step);
-        if (isLeftOut(entry)) this.#run.found("left", `${describe(entry)} of ${nameOf(take)} is not in the recording`);
+        const binary = entry.kind === "frame" ? entry.base64 : undefined;
+        if (binary !== undefined && port.binary) port.binary(bytesIn(binary));
+        else if (isLeftOut(entry))
+          this.#run.found("left", `${describe(entry)} of ${nameOf(take)} is not in the recording`);
         else if (entry.kind === "frame") this.#frame(port, entry.text!, offers);
         else {
           port.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
@@ -168,7 +176,7 @@ const encoder = new TextEncoder();
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** Whether there is nothing to send: a left-out text, or a frame that is not text. */
+/** Whether there is nothing to send: a left-out text, or a binary frame on a port that has none. */
 const isLeftOut = (entry: Entry) =>
   ("size" in entry && entry.size !== undefined) || (entry.kind === "frame" && entry.base64 !== undefined);
 
