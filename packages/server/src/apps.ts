@@ -40,7 +40,7 @@ export function choose<Asked extends HttpRequest>(
   request: Asked,
   has: (app: App, pathname: string) => boolean,
 ): { readonly app: App; readonly request: Asked } | undefined {
-  const { pathname } = request.url;
+  const { pathname } = request;
   for (const { app, path, when } of apps) {
     if (path !== undefined && !pathname.startsWith(`${path}/`)) continue;
     if (!has(app, pathname.slice(path?.length ?? 0)) || (when && !asked(when, request.request))) continue;

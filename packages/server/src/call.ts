@@ -32,11 +32,13 @@ type Faults = Readonly<Record<string, unknown>>;
 /** An app's handlers, as the runtime calls them. */
 export type Handlers = Readonly<Record<string, (input: unknown, ...rest: unknown[]) => unknown>>;
 
+type Accepted = Accepts & { readonly unbind: Unbind };
+
 /** What all parts of one app share. */
 export interface Context {
   readonly contract: AnyContract;
   /** Checks and readers of what clients write, and what reads the input of a call by them; loaded by the first request. */
-  readonly accepts: () => Promise<Accepts & { readonly unbind: Unbind }>;
+  readonly accepts: () => Accepted | Promise<Accepted>;
   readonly handlers: Handlers;
   readonly operations: ReadonlyMap<string, Operation>;
   readonly options: ServeOptions;
@@ -66,13 +68,15 @@ export async function enter(context: Context, request: HttpRequest, call: Scope)
 
 /** A call as hooks see it. The web `Request` is made when it is first read. */
 export function calledOf(
+  { options }: Pick<Context, "options">,
   operation: string,
   input: Input,
   principal: unknown,
   http: HttpRequest,
   received?: Tally,
 ): Called {
-  return new CalledOperation(operation, input, principal, http, received);
+  const called = new CalledOperation(operation, input, principal, http, received);
+  return options.hooks ? CalledOperation.spreadable(called) : called;
 }
 
 /** What the input of a call holds. */
@@ -111,8 +115,12 @@ class CalledOperation implements Called {
   readonly #received: Tally | undefined;
   readonly operation: string;
   readonly input: Input;
-  declare readonly request: Request;
   readonly principal: unknown;
+
+  /** Only for hooks: to define a property costs as much as the rest of the call's object. */
+  static spreadable(called: CalledOperation): CalledOperation {
+    return Object.defineProperty(called, "request", CalledOperation.#request);
+  }
 
   static received(called: CalledOperation): Tally | undefined {
     return called.#received;
@@ -124,7 +132,10 @@ class CalledOperation implements Called {
     this.operation = operation;
     this.input = input;
     this.principal = principal;
-    Object.defineProperty(this, "request", CalledOperation.#request);
+  }
+
+  get request(): Request {
+    return this.#http.request;
   }
 }
 

@@ -128,12 +128,15 @@ function compose(contract: AnyContract, handlers: Handlers, options: ServeOption
     new LocalSessions({ contract, limits, root, ledger: book, report, onIdle });
   const revoke = (owner: string) => book.revoke(owner);
   const joined = cluster?.join({ contract, limits, root, lastCalls: last, report, makeLocal, revoke });
-  let accepts: ReturnType<Context["accepts"]> | undefined;
+  let accepted: ReturnType<Context["accepts"]> | undefined;
   const context: Context = {
     contract,
-    accepts: () => {
-      accepts ??= contract.accepts().then((accepted) => ({ ...accepted, unbind: unbinder(contract, accepted) }));
-      return accepts;
+    accepts() {
+      accepted ??= contract.accepts().then((loaded) => {
+        accepted = { ...loaded, unbind: unbinder(contract, loaded) };
+        return accepted;
+      });
+      return accepted;
     },
     handlers,
     operations: operationsOf(contract),
@@ -225,18 +228,22 @@ function doorOf(context: Context, deliveries: Deliveries): Pick<App, "answer" | 
     return checked;
   }
   return {
-    async answer(given, call, bound) {
+    answer(given, call, bound) {
       const request = httpRequest(given);
       const checked = check(request, bound);
-      if (checked instanceof Refusal) return headOf(request, refuse(context, request, checked));
+      if (checked instanceof Refusal) return Promise.resolve(headOf(request, refuse(context, request, checked)));
       const asked = preflight(request, headers);
-      if (asked) return { status: 204, headers: { ...checked, ...asked }, body: "" };
-      const answered = headOf(request, await dispatch(context, deliveries, request, call));
-      return checked ? { ...answered, headers: { ...answered.headers, ...checked } } : answered;
+      if (asked) return Promise.resolve({ status: 204, headers: { ...checked, ...asked }, body: "" });
+      const answering = dispatch(context, deliveries, request, call);
+      if (!checked && request.method !== "HEAD") return answering;
+      return answering.then((answer) => {
+        const answered = headOf(request, answer);
+        return { ...answered, headers: { ...answered.headers, ...checked } };
+      });
     },
     async accept(given, protocols, call, bound) {
       const request = httpRequest(given);
-      const { pathname } = request.url;
+      const { pathname } = request;
       let name: string | undefined;
       try {
         const checked = check(request, bound);
@@ -271,8 +278,8 @@ function anyHostOf({ contract, options, route }: Context): (request: HttpRequest
   for (const name of open)
     if (!Object.hasOwn(contract.operations, name))
       throw misuse(`anyHost has ${JSON.stringify(name)}, which is not an operation of ${contract.name}`);
-  return ({ method, url }) => {
-    const found = open.size === 0 ? undefined : route(methodOf(method), url.pathname);
+  return ({ method, pathname }) => {
+    const found = open.size === 0 ? undefined : route(methodOf(method), pathname);
     return found !== undefined && "operations" in found && found.operations.every((name) => open.has(name));
   };
 }

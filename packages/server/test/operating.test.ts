@@ -62,8 +62,8 @@ function operating(
     },
   } as unknown as Context;
   const call = root.child("calls");
-  const called = calledOf("approve", { id: "s", more: 1 } as never, "me", request());
-  const operated = operate(context, called, undefined, call);
+  const called = calledOf(context, "approve", { id: "s", more: 1 } as never, "me", request());
+  const operated = Promise.resolve(operate(context, called, undefined, call));
   operated.catch(() => {});
   return { operated, log, call, root };
 }

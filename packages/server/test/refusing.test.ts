@@ -80,20 +80,15 @@ test.each([
 
 test("the session of a call is that of its principal, unless all share them", () => {
   const authenticate = () => "me";
-  const named = (options: object, input: object, session: string | undefined = "id", principal: unknown = "me") =>
-    sessionOf(
-      { contract: { session }, options, ownerOf: ownersOf(options) } as unknown as Context,
-      calledOf("x", input as never, principal, request()),
-    );
+  const named = (options: object, input: object, session: string | undefined = "id", principal: unknown = "me") => {
+    const context = { contract: { session }, options, ownerOf: ownersOf(options) } as unknown as Context;
+    return sessionOf(context, calledOf(context, "x", input as never, principal, request()));
+  };
   expect(named({}, { id: "s" })).toMatch(/^anybody\.[0-9a-f]{32}$/);
   expect(named({}, { id: 5 })).toBe(named({}, { id: "5" }));
   expect(named({}, {})).toBeUndefined();
-  expect(
-    sessionOf(
-      { contract: {}, options: {} } as unknown as Context,
-      calledOf("x", { id: "s" } as never, "me", request()),
-    ),
-  ).toBeUndefined();
+  const context = { contract: {}, options: {} } as unknown as Context;
+  expect(sessionOf(context, calledOf(context, "x", { id: "s" } as never, "me", request()))).toBeUndefined();
   const names = [
     named({ authenticate }, { id: "s" }),
     named({ authenticate }, { id: "t" }),

@@ -35,7 +35,7 @@ export async function callChannel(
   const principal = await enter(context, request, call);
   const { unbind } = await context.accepts();
   const { input } = unbind([name], { path, query: request.url.searchParams });
-  const called = calledOf(name, input, principal, request);
+  const called = calledOf(context, name, input, principal, request);
   await context.callbacks.request(call, called);
   refuseLeftOut(context, name);
   return called;

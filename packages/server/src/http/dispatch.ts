@@ -1,4 +1,4 @@
-import { RESUME, Refusal, type Route } from "@parlance/wire";
+import { RESUME, Refusal, type Route, type Unbind } from "@parlance/wire";
 import { brief, MAX_NAME, MAX_QUOTED } from "@parlance/wire/errors";
 import type { Scope } from "@parlance/wire/scope";
 import { type Context, calledOf, enter, refuseLeftOut } from "../call.js";
@@ -24,16 +24,35 @@ export interface Deliveries {
 /** The answer on a lost connection: nothing is written. */
 const GONE: Answer = { status: 499, headers: {}, body: "" };
 
-/** Answers a request to an operation: never throws. `call` closes when its connection does. */
+/**
+ * Answers a request to an operation: never throws. `call` closes when its connection does. It awaits only what may not be there yet, because each
+ * `await` costs a turn.
+ */
 export async function dispatch(
   context: Context,
-  deliveries: Deliveries,
+  { streams, channels, resume }: Deliveries,
   request: HttpRequest,
   call: Scope,
 ): Promise<Answer> {
   const named: Named = {};
   try {
-    const answer = await route(context, deliveries, request, call, named);
+    const resuming = resume?.(request, call);
+    const resumed = resuming && (await resuming);
+    if (resumed) return resumed;
+    const found = routeOf(context, request, named);
+    if ("channel" in found) return await offer(context, channels, found, request, call, named);
+    const principal = context.options.authenticate && (await enter(context, request, call));
+    const accepts = context.accepts();
+    const { unbind } = "unbind" in accepts ? accepts : await accepts;
+    const received = receive(context, found, request, principal, unbind, call);
+    const { called, body } = "called" in received ? received : await received;
+    named.operation = called.operation;
+    named.called = called;
+    named.began = performance.now();
+    const hooked = context.callbacks.request(call, called);
+    if (hooked) await hooked;
+    const answering = answerCall(context, streams, request, called, body, call);
+    const answer = "status" in answering ? answering : await answering;
     finish(context, named, answer);
     return answer;
   } catch (error) {
@@ -60,49 +79,51 @@ interface Named {
   headers?: Readonly<Record<string, string>>;
 }
 
-async function route(
+type ToOperations = Extract<Route, { readonly operations: unknown }>;
+type ToChannel = Extract<Route, { readonly channel: unknown }>;
+
+/** Finds where a request leads. Throws what refuses it. */
+function routeOf(context: Context, request: HttpRequest, named: Named): ToOperations | ToChannel {
+  const { method, pathname } = request;
+  refuseWhileClosing(context);
+  const found = context.route(methodOf(method), pathname);
+  if (!found)
+    throw new Refusal(`there is nothing at ${brief(method, MAX_NAME)} ${brief(pathname, MAX_QUOTED)}`, { status: 404 });
+  if ("allow" in found) {
+    const read = context.route("GET", pathname)!;
+    named.headers = { Allow: [...found.allow, ...("operations" in read ? ["HEAD"] : [])].join(", ") };
+    const what = `${brief(pathname, MAX_QUOTED)} is for ${found.allow.join(", ")}, not ${brief(method, MAX_NAME)}`;
+    throw new Refusal(what, { status: 405 });
+  }
+  named.operation = "channel" in found ? found.channel : found.operations[0]!;
+  return found;
+}
+
+/** Offers a channel to a client that comes with a key. */
+async function offer(
   context: Context,
-  { streams, channels, resume }: Deliveries,
+  channels: ChannelDelivery,
+  { channel, path }: ToChannel,
   request: HttpRequest,
   call: Scope,
   named: Named,
 ): Promise<Answer> {
-  const { pathname } = request.url;
-  const resumed = resume?.(request, call);
-  const answered = resumed && (await resumed);
-  if (answered) return answered;
-  refuseWhileClosing(context);
-  const found = context.route(methodOf(request.method), pathname);
-  if (!found)
-    throw new Refusal(`there is nothing at ${brief(request.method, MAX_NAME)} ${brief(pathname, MAX_QUOTED)}`, {
-      status: 404,
-    });
-  if ("allow" in found) {
-    const read = context.route("GET", pathname)!;
-    named.headers = { Allow: [...found.allow, ...("operations" in read ? ["HEAD"] : [])].join(", ") };
-    throw new Refusal(
-      `${brief(pathname, MAX_QUOTED)} is for ${found.allow.join(", ")}, not ${brief(request.method, MAX_NAME)}`,
-      {
-        status: 405,
-      },
-    );
-  }
-  if ("channel" in found) {
-    named.operation = found.channel;
-    const offered =
-      request.headers.has(RESUME) &&
-      (await channels.offer(await callChannel(context, found.channel, found.path, request, call), call));
-    if (offered) return offered;
-    named.headers = { Upgrade: "websocket" };
-    throw new Refusal(`${brief(pathname, MAX_QUOTED)} is a WebSocket: ask for an upgrade`, { status: 426 });
-  }
-  named.operation = found.operations[0]!;
-  const { called, body } = await callOperation(context, found, request, call);
-  named.operation = called.operation;
-  named.called = called;
-  named.began = performance.now();
-  const hooked = context.callbacks.request(call, called);
-  if (hooked) await hooked;
+  const offered =
+    request.headers.has(RESUME) &&
+    (await channels.offer(await callChannel(context, channel, path, request, call), call));
+  if (offered) return offered;
+  named.headers = { Upgrade: "websocket" };
+  throw new Refusal(`${brief(request.pathname, MAX_QUOTED)} is a WebSocket: ask for an upgrade`, { status: 426 });
+}
+
+function answerCall(
+  context: Context,
+  streams: StreamDelivery,
+  request: HttpRequest,
+  called: Called,
+  body: ReadableStream<Uint8Array> | undefined,
+  call: Scope,
+): Answer | Promise<Answer> {
   refuseLeftOut(context, called.operation);
   const { answer } = context.contract.operations[called.operation]!;
   if (request.method === "HEAD" && hasEffects(context, called.operation))
@@ -125,28 +146,46 @@ function closingRefusal(): Refusal {
   return new Refusal("the server is closing", { status: 503, retryAfter: 1 });
 }
 
-/** Authenticates a request, reads it and checks its input. */
-async function callOperation(
+interface Received {
+  readonly called: Called;
+  readonly body?: ReadableStream<Uint8Array>;
+}
+
+/** Reads a request and checks its input. */
+function receive(
   context: Context,
-  { operations, path }: Extract<Route, { operations: readonly string[] }>,
+  { operations, path }: ToOperations,
   request: HttpRequest,
+  principal: unknown,
+  unbind: Unbind,
   call: Scope,
-): Promise<{ called: Called; body?: ReadableStream<Uint8Array> }> {
-  const { contract, ledger, limits, options, ownerOf } = context;
+): Received | Promise<Received> {
+  const { contract, limits } = context;
   const first = operations[0]!;
   const { binary } = contract.operations[first]!;
-  const principal = options.authenticate && (await enter(context, request, call));
-  const { unbind } = await context.accepts();
-  const { headers, url } = request;
-  const query = url.search === "" ? NO_QUERY : url.searchParams;
-  if (binary !== undefined) {
-    const { input } = unbind([first], { path, query, headers });
-    const body = uploadOf(request, binary, first, limits, call);
-    return { called: calledOf(first, input, principal, request), body };
-  }
-  const takesBody = operations.some((operation) => contract.operations[operation]!.body !== undefined);
-  const received = takesBody ? ledger.received(ownerOf(principal), call) : undefined;
-  const body = received ? await readBody(context, request, first, received, call) : refuseForm(request, first);
-  const { name, input } = unbind(operations, { path, query, headers, body });
-  return { called: calledOf(name, input, principal, request, received) };
+  if (binary === undefined && operations.some((operation) => contract.operations[operation]!.body !== undefined))
+    return receiveJson(context, { operations, path }, request, principal, unbind, call);
+  const arrived = { path, query: queryOf(request), headers: request.headers };
+  if (binary === undefined) refuseForm(request, first);
+  const { name, input } = unbind(binary === undefined ? operations : [first], arrived);
+  const called = calledOf(context, name, input, principal, request);
+  return binary === undefined ? { called } : { called, body: uploadOf(request, binary, first, limits, call) };
+}
+
+async function receiveJson(
+  context: Context,
+  { operations, path }: ToOperations,
+  request: HttpRequest,
+  principal: unknown,
+  unbind: Unbind,
+  call: Scope,
+): Promise<Received> {
+  const received = context.ledger.received(context.ownerOf(principal), call);
+  const body = await readBody(context, request, operations[0]!, received, call);
+  const { name, input } = unbind(operations, { path, query: queryOf(request), headers: request.headers, body });
+  return { called: calledOf(context, name, input, principal, request, received) };
+}
+
+function queryOf(request: HttpRequest): URLSearchParams {
+  return request.hasQuery ? request.url.searchParams : NO_QUERY;
 }

@@ -43,26 +43,26 @@ export interface Allowed {
 /** Headers to add to the answer, if any, or a refusal. `bound` is the address that a server listens on. */
 export function guard(
   request: HttpRequest,
-  { hosts, documented, anyHost, ...allowed }: Allowed,
+  allowed: Allowed,
   bound?: string,
 ): Refusal | Readonly<Record<string, string>> | undefined {
-  const { url } = request;
   // A runtime may build the URL from its own host name; the header has the client's.
   const header = request.headers.get("Host");
-  const hostname = header === null || header === url.host ? url.hostname : hostnameOf(header);
+  const hostname = header === null ? request.url.hostname : hostnameOf(header);
+  const { hosts } = allowed;
   const known = hosts
     ? hosts.includes(hostname)
     : LOOPBACK.includes(hostname) ||
       hostname === bound ||
       hostname.endsWith(".localhost") ||
       // Requests of a network have a Host, those of this process have none.
-      (header === null && hostname === documented);
-  if (!known && !anyHost(request))
+      (header === null && hostname === allowed.documented);
+  if (!known && !allowed.anyHost(request))
     return new Refusal(
       `this server is not ${brief(hostname, MAX_NAME)}: it answers to ${hosts?.join(", ") ?? "loopback names"} (option hosts)`,
       { status: 403 },
     );
-  for (const name of url.search === "" ? [] : url.searchParams.keys())
+  for (const name of request.hasQuery ? request.url.searchParams.keys() : [])
     if (CREDENTIAL.test(name) && !allowed.parameter(name))
       // RFC 6750, section 2.3: URLs are kept in logs and histories.
       return new Refusal(`${brief(name, MAX_NAME)} does not belong in a URL: send it as Authorization: Bearer`, {
@@ -75,7 +75,7 @@ export function guard(
       return new Refusal("requests from other sites are refused", { status: 403 });
     return undefined;
   }
-  if (isOwn(origin, url)) return { Vary: "Origin" };
+  if (isOwn(origin, request.url)) return { Vary: "Origin" };
   if (!allowed.origin(origin))
     return new Refusal(`pages of ${brief(origin, MAX_NAME)} may not call this server (option origins)`, {
       status: 403,
@@ -94,9 +94,13 @@ export function hostNamed(host: unknown): string | undefined {
   return parseUrl(`http://${host}`)?.hostname;
 }
 
+/** The last Host header, which most requests repeat, and the name in it. */
+let last = { host: "", name: "" };
+
 /** The name in a Host header, normalized as in a URL; the header itself where it is invalid. */
 function hostnameOf(host: string): string {
-  return parseUrl(`http://${host}`)?.hostname ?? host;
+  if (last.host !== host) last = { host, name: parseUrl(`http://${host}`)?.hostname ?? host };
+  return last.name;
 }
 
 /** Names under which clients put a token into a query. */

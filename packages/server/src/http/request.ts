@@ -4,6 +4,10 @@
  */
 export interface HttpRequest {
   readonly method: string;
+  /** Of its URL, which platforms without one of their own make only where it is read. */
+  readonly pathname: string;
+  /** Whether its URL has a query. */
+  readonly hasQuery: boolean;
   readonly url: URL;
   readonly headers: Pick<Headers, "get" | "has">;
   /** The same as a web `Request`. Its body is the one that `body` reads. */
@@ -34,6 +38,14 @@ export class WebRequest implements HttpRequest {
 
   get method(): string {
     return this.request.method;
+  }
+
+  get pathname(): string {
+    return this.url.pathname;
+  }
+
+  get hasQuery(): boolean {
+    return this.url.search !== "";
   }
 
   get headers(): Headers {

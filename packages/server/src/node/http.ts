@@ -4,7 +4,7 @@ import type { Scope } from "@parlance/wire/scope";
 import { type Apps, choose, knows, placed } from "../apps.js";
 import type { Answer } from "../http/answer.js";
 import { gone } from "../reason.js";
-import type { Sink } from "../stream/writer.js";
+import type { Sink, SseWriter } from "../stream/writer.js";
 import { enterSession, leaveStream } from "./http2.js";
 import { isClosing, linger } from "./linger.js";
 import {
@@ -53,10 +53,12 @@ export function boundHandler(
     // Another listener may answer, or may have read the body: it is attached once an app matches.
     const shared = next !== undefined || incoming.readableDidRead;
     let unasked = expecting;
-    const begin = () => {
-      if (unasked && !outgoing.headersSent) outgoing.writeContinue();
-      unasked = false;
-    };
+    const begin = expecting
+      ? () => {
+          if (unasked && !outgoing.headersSent) outgoing.writeContinue();
+          unasked = false;
+        }
+      : undefined;
     const arrived = toRequest(incoming, !shared, begin);
     if (!(arrived instanceof NodeRequest)) return reject(incoming, outgoing, arrived);
     const found = choose(apps, arrived, knows);
@@ -74,7 +76,6 @@ export function boundHandler(
     if (!isHttp2(outgoing) && isFlooded(incoming.socket)) return void incoming.socket.destroy();
     if (isHttp2(either) && either.stream && !enterSession(either.stream, app)) return;
     const call = app.open();
-    const leaves = () => isLeaving?.() || app.isDraining();
     const { socket } = incoming;
     closeWith(socket, call);
     outgoing.on("close", () => {
@@ -85,11 +86,11 @@ export function boundHandler(
     app
       .answer(request, call, bound)
       .then((answer) => {
-        if (outgoing.destroyed) return;
+        if (outgoing.destroyed) return undefined;
         const { stall, maxMessageSize } = app.limits;
         if (typeof answer.body !== "string" && !isHttp2(outgoing)) streamsOn(incoming.socket, call);
         // The rest of a body that did not arrive in time would be taken for a request; one not asked for may arrive or not.
-        const isLast = answer.status === 408 || unasked || leaves();
+        const isLast = answer.status === 408 || unasked || isLeaving?.() || app.isDraining();
         if (isHttp2(either)) leaveStream(incoming as Http2ServerRequest, () => request.drop(incoming));
         const closes = isHttp2(either) ? isLast : leaveBody(incoming, outgoing, request, isLast, maxMessageSize);
         return write(answer, outgoing, call, stall, closes);
@@ -140,28 +141,38 @@ function cutOff(outgoing: Outgoing): void {
 }
 
 /** Writes an answer. A peer that does not read it to its end is cut after `stall`. */
-async function write(
+function write(
   { status, headers, body }: Answer,
   outgoing: ServerResponse,
   call: Scope,
   stall: number,
   isLast: boolean,
-) {
-  const head: Record<string, string | number> = isLast ? { ...headers, ...closing(outgoing) } : { ...headers };
-  if (typeof body === "string") {
-    // These have no body (RFC 9110, section 8.6). The answer to a HEAD has the length of what GET would answer.
-    if (status !== 204 && status !== 304 && outgoing.req.method !== "HEAD")
-      head["Content-Length"] = Buffer.byteLength(body);
-    outgoing.writeHead(status, head).end(body);
-    // The kernel has all of it.
-    if (outgoing.socket?.writableLength === 0) return;
-  } else {
+): Promise<void> | undefined {
+  const head: Record<string, string | number> = {};
+  // Not spread: to add a property to such a copy takes V8 forty times as long.
+  for (const name in headers) head[name] = headers[name]!;
+  if (isLast) Object.assign(head, closing(outgoing));
+  if (typeof body !== "string") {
     outgoing.writeHead(status, head).flushHeaders();
-    // Of a pipelined answer nothing is read before those of earlier requests are written.
-    if (!outgoing.socket) await socketOf(outgoing, call);
-    const sink = new ResponseSink(outgoing);
-    await body.run(sink).catch(() => sink.cutAfterWrites());
+    return stream(body, outgoing, call).then(() => cutStalled(outgoing, call, stall));
   }
+  // These have no body (RFC 9110, section 8.6). The answer to a HEAD has the length of what GET would answer.
+  if (status !== 204 && status !== 304 && outgoing.req.method !== "HEAD")
+    head["Content-Length"] = Buffer.byteLength(body);
+  outgoing.writeHead(status, head).end(body);
+  // Unless the kernel has all of it.
+  if (outgoing.socket?.writableLength !== 0) cutStalled(outgoing, call, stall);
+  return undefined;
+}
+
+async function stream(body: SseWriter, outgoing: ServerResponse, call: Scope): Promise<void> {
+  // Of a pipelined answer nothing is read before those of earlier requests are written.
+  if (!outgoing.socket) await socketOf(outgoing, call);
+  const sink = new ResponseSink(outgoing);
+  await body.run(sink).catch(() => sink.cutAfterWrites());
+}
+
+function cutStalled(outgoing: ServerResponse, call: Scope, stall: number): void {
   // A pipelined answer has no socket before those of earlier requests are written.
   const cut = () => void call.timeout(stall, () => cutOff(outgoing));
   if (outgoing.socket) cut();

@@ -24,21 +24,27 @@ export interface Rejected {
 const FORBIDDEN = /^(connect|trace|track)$/i;
 /** Those that a web `Request` writes in capitals, however they are sent. */
 const NORMALIZED = /^(delete|get|head|options|post|put)$/i;
+/** Those of most requests, which are neither. */
+const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
 
 /** Converts a Node request to the server's form, or returns what is wrong with it. */
-export function toRequest(incoming: Incoming, attachBody: boolean, begin = () => {}): NodeRequest | Rejected {
+export function toRequest(incoming: Incoming, attachBody: boolean, begin = nothing): NodeRequest | Rejected {
   const { method = "GET", rawHeaders } = incoming;
   if (rawHeaders.length / 2 > LISTEN_LIMITS.maxHeaders)
     return { status: 431, text: `a request has at most ${LISTEN_LIMITS.maxHeaders} headers` };
   const headers = new NodeHeaders(rawHeaders);
   const host = headers.get("Host") ?? (incoming.headers[":authority"] as string | undefined);
-  const url = urlOf(incoming.url ?? "/", host ?? "localhost");
-  if (url === undefined) return { status: 400, text: "bad request target or Host" };
-  if (FORBIDDEN.test(method) || !headers.valid) return { status: 400, text: "bad request" };
-  const request = new NodeRequest(NORMALIZED.test(method) ? method.toUpperCase() : method, url, headers, begin);
+  const target = targetOf(incoming.url ?? "/", host ?? "localhost");
+  if (target === undefined) return { status: 400, text: "bad request target or Host" };
+  if (!METHODS.has(method) && FORBIDDEN.test(method)) return { status: 400, text: "bad request" };
+  if (!headers.valid) return { status: 400, text: "bad request" };
+  const normal = !METHODS.has(method) && NORMALIZED.test(method) ? method.toUpperCase() : method;
+  const request = new NodeRequest(normal, target, headers, begin);
   if (attachBody) request.attach(incoming);
   return request;
 }
+
+function nothing(): void {}
 
 /**
  * The raw headers of a Node request, names and values by turns. Node would keep its parsed headers as long as the connection. They are
@@ -89,7 +95,7 @@ const UNSAFE = /[\0\r\n]/;
 /** A request of Node. The signal of its web `Request` is never aborted: the call's scope has one. */
 export class NodeRequest implements HttpRequest {
   readonly method: string;
-  readonly url: URL;
+  readonly #target: Target;
   headers: NodeHeaders;
   #incoming: Incoming | undefined;
   #body: BodyInit | undefined;
@@ -98,11 +104,24 @@ export class NodeRequest implements HttpRequest {
   /** Called before the body is read. */
   readonly #begin: () => void;
 
-  constructor(method: string, url: URL, headers: NodeHeaders, begin: () => void) {
+  constructor(method: string, target: Target, headers: NodeHeaders, begin: () => void) {
     this.#begin = begin;
     this.method = method;
-    this.url = url;
+    this.#target = target;
     this.headers = headers;
+  }
+
+  get pathname(): string {
+    return this.#target.pathname;
+  }
+
+  get hasQuery(): boolean {
+    return this.#target.hasQuery;
+  }
+
+  get url(): URL {
+    this.#target.url ??= new URL(this.#target.pathname, this.#target.origin);
+    return this.#target.url;
   }
 
   /** Gives the request its body. Before that it has none, because it may be another listener's. */
@@ -147,7 +166,7 @@ export class NodeRequest implements HttpRequest {
   }
 
   at(url: URL): NodeRequest {
-    const request = new NodeRequest(this.method, url, this.headers, this.#begin);
+    const request = new NodeRequest(this.method, withUrl(url), this.headers, this.#begin);
     if (this.#incoming) request.attach(this.#incoming);
     request.#body = this.#body;
     return request;
@@ -259,24 +278,47 @@ function parsedBody(incoming: Incoming): BodyInit {
   return typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body);
 }
 
-/** The URL of a request target (RFC 9112, section 3.2): a path, or a whole URL of the same host. */
-function urlOf(target: string, host: string): URL | undefined {
-  if (!HOST.test(host)) return undefined;
+/** What a request is sent to. Its URL is made when it is first read: parsing one costs as much as the rest of a small request. */
+interface Target {
+  readonly origin: string;
+  readonly pathname: string;
+  readonly hasQuery: boolean;
+  url?: URL;
+}
+
+/** A path that is the same in a URL: no dot segment, nothing to encode, no query. */
+const PLAIN = /^(?:\/(?!\.)[\w.~:@!$&+,;=-]*)+$/;
+
+/** The last host, and the URL of its root. */
+let last: { readonly host: string; readonly root: URL } | undefined;
+
+/** Parses a request target (RFC 9112, section 3.2): a path, or a whole URL of the same host. */
+function targetOf(target: string, host: string): Target | undefined {
+  if (last?.host !== host) {
+    const root = HOST.test(host) ? parseUrl(`http://${host}`) : undefined;
+    if (!root) return undefined;
+    last = { host, root };
+  }
+  const { root } = last;
+  if (PLAIN.test(target) && !target.startsWith("//")) return { origin: root.origin, pathname: target, hasQuery: false };
   const isPath = target.startsWith("/");
   if (!isPath && !/^https?:\/\//i.test(target)) return undefined;
-  const served = parseUrl(`http://${host}${isPath ? target : ""}`);
-  const url = isPath ? served : parseUrl(target);
+  const url = parseUrl(isPath ? `http://${host}${target}` : target);
   // A web `Request` has no credentials in its URL.
   if (url?.username !== "" || url.password !== "") return undefined;
-  return url.host === served?.host ? url : undefined;
+  return url.host === root.host ? withUrl(url) : undefined;
+}
+
+function withUrl(url: URL): Target {
+  return { origin: url.origin, pathname: url.pathname, hasQuery: url.search !== "", url };
 }
 
 /** The calls of each connection. One listener a connection, because pipelined requests would add one each. */
-const callsOn = new WeakMap<Socket, Set<Scope>>();
+const callsOn = new WeakMap<Socket, Scope[]>();
 
 /** Whether a request of this connection is not answered yet. */
 export function isBusy(socket: Socket): boolean {
-  return (callsOn.get(socket)?.size ?? 0) > 0;
+  return (callsOn.get(socket)?.length ?? 0) > 0;
 }
 
 /** Closes the calls of a connection that is given up. */
@@ -305,7 +347,7 @@ export function streamsOn(socket: Socket, call: Scope): void {
  * where answers wait behind a stream: the end of such a connection would go unnoticed.
  */
 export function isFlooded(socket: Socket): boolean {
-  const count = callsOn.get(socket)?.size ?? 0;
+  const count = callsOn.get(socket)?.length ?? 0;
   return count >= MAX_PIPELINED || (count > 0 && socket.isPaused() && streaming.has(socket));
 }
 
@@ -315,11 +357,13 @@ export function closeWith(socket: Socket, call: Scope): () => void {
     call.close(gone());
     return () => {};
   }
-  const calls = callsOn.get(socket) ?? new Set<Scope>();
-  if (!callsOn.has(socket)) {
+  let calls = callsOn.get(socket);
+  if (!calls) {
+    calls = [];
     callsOn.set(socket, calls);
     socket.once("close", leaveThis);
   }
-  calls.add(call);
-  return call.hold(() => calls.delete(call));
+  const open = calls;
+  open.push(call);
+  return call.hold(() => open.splice(open.indexOf(call), 1));
 }

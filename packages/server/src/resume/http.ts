@@ -34,7 +34,7 @@ export function resumeRequests(
   ): Promise<Answer | undefined> {
     const joined = await streams.join(name, cursor, call, async () => {
       ledger.take(ownerOf(principal), "reader", call);
-      await callbacks.request(call, calledOf(operation, path, principal, request));
+      await callbacks.request(call, calledOf(context, operation, path, principal, request));
     });
     // A fully read stream would otherwise be begun again.
     if (!joined && cursor) throw new Refusal("the stream is over", { status: 404 });
@@ -44,8 +44,7 @@ export function resumeRequests(
   }
 
   async function answer(request: HttpRequest, key: string, call: Scope): Promise<Answer | undefined> {
-    const { method, headers, url } = request;
-    const { pathname } = url;
+    const { method, headers, pathname } = request;
     const channel = method === "DELETE" && context.route("GET", pathname);
     if (channel && "channel" in channel) {
       const principal = await enter(context, request, call);
@@ -88,7 +87,7 @@ export function resumeRequests(
   return (request: HttpRequest, call: Scope): Promise<Answer | undefined> | undefined => {
     if (request.method !== "GET" && request.method !== "DELETE") return undefined;
     const key = request.headers.get(RESUME);
-    const route = key === OFFER && request.method === "GET" && context.route("GET", request.url.pathname);
+    const route = key === OFFER && request.method === "GET" && context.route("GET", request.pathname);
     if (route && "channel" in route && !context.shutdown.draining) return offer();
     return isKey(key) ? answer(request, key, call) : undefined;
   };

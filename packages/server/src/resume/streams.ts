@@ -48,13 +48,7 @@ export class ResumableStreams implements StreamDelivery {
     const key = request.headers.get(RESUME);
     if (!isKey(key)) return this.#direct.deliver(called, request, call, produce);
     const { contract, ownerOf } = this.#context;
-    const name = conversationName(
-      contract.name,
-      called.operation,
-      request.url.pathname,
-      ownerOf(called.principal),
-      key,
-    );
+    const name = conversationName(contract.name, called.operation, request.pathname, ownerOf(called.principal), key);
     const run = await this.#reserve(name, called);
     if (run) return this.#begin(run, call, produce);
     // Of two copies each may be the one that its caller reads, so the later one joins what the first has begun.

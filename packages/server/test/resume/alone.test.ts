@@ -100,10 +100,9 @@ function streams(limits: Partial<Limits> = {}, log: EventLog = memoryLog(), remo
     call = root.child(),
     headers: Record<string, string> = {},
   ) => {
-    const url = new URL("http://localhost/a");
     const request = {
       headers: new Headers({ ...(key && { [RESUME]: key }), ...headers }),
-      url,
+      pathname: "/a",
     } as unknown as HttpRequest;
     return all.deliver({ operation: name, principal: "me" } as Called, request, call, produce);
   };
@@ -193,7 +192,7 @@ describe("A stream without readers", () => {
       const [key, call] = [newKey(), root.child()];
       const request = {
         headers: new Headers({ [RESUME]: key }),
-        url: new URL("http://localhost/a"),
+        pathname: "/a",
       } as unknown as HttpRequest;
       const called = { operation, principal: "me" } as Called;
       const handlers: Scope[] = [];
@@ -433,7 +432,7 @@ describe("A request for a stream", () => {
     const key = newKey();
     const request = {
       headers: new Headers({ [RESUME]: key }),
-      url: new URL("http://localhost/a"),
+      pathname: "/a",
     } as unknown as HttpRequest;
     const handlers: Scope[] = [];
     const ask = (call: Scope) =>
