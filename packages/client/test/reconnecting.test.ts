@@ -1,3 +1,4 @@
+import { based } from "@parlance/protocols/based";
 import type { Port, PortEvents } from "@parlance/wire";
 import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
 import { type AnyChannel, type Link, PacedPort } from "@parlance/wire/link";
@@ -5,6 +6,7 @@ import { RESUME } from "@parlance/wire/resume-key";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { firstOffer } from "../src/channel/offer.js";
 import { ReconnectingChannel } from "../src/channel/reconnecting.js";
+import type { Resumed } from "../src/channel/resumable.js";
 import { lifetime } from "../src/lifetime.js";
 import type { Requests } from "../src/request.js";
 
@@ -340,11 +342,11 @@ describe("The first offer of a channel", () => {
     });
     const keyed = { [RESUME]: "key" };
     let outcome: unknown = "open";
-    void firstOffer({ ask } as unknown as Requests, "line", { id: "1" }, { "X-Own": "own" }, keyed, life).then(
-      (found) => {
-        outcome = found?.headers.get(RESUME) ?? found?.status;
-      },
-    );
+    const requests = { ask, connection: {} } as unknown as Requests;
+    const resumed = { requests, name: "line", input: { id: "1" }, headers: { "X-Own": "own" }, keyed };
+    void firstOffer({ ...resumed, contract: based } as unknown as Resumed, life).then(({ offer }) => {
+      outcome = offer?.headers.get(RESUME) ?? offer?.status;
+    });
     await soon();
     return { times, outcome: () => outcome, asked: ask.mock.calls as unknown[][], keyed };
   };

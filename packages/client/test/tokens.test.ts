@@ -103,6 +103,46 @@ const tokens: readonly [name: string, token: ConnectOptions["token"], credential
   ["an async function", async () => "secret", "Bearer secret"],
 ];
 
+describe("A channel whose socket carries no token, as in a page,", () => {
+  const answer = (status: number, headers: HeadersInit = {}) => new Response("no", { status, headers });
+  const refused: readonly [what: string, fetch: () => Promise<Response>, error: object][] = [
+    ...[401, 402, 403, 409, 410, 422, 429, 451, 500, 501, 503].map(
+      (status) =>
+        [
+          `a ticket is refused with ${status}`,
+          async () => answer(status, { "Retry-After": "7" }),
+          { name: "Refusal", status, retryAfter: 7 },
+        ] as [string, () => Promise<Response>, object],
+    ),
+    [
+      "nothing listens",
+      async () => {
+        throw new TypeError("fetch failed");
+      },
+      { name: "Disconnected", code: "unreachable" },
+    ],
+    ...[200, 204, 302, 404, 405, 426].map(
+      (status) =>
+        [
+          `a server without tickets answers ${status}`,
+          async () => (status === 204 ? new Response(null, { status }) : answer(status)),
+          { name: "TypeError", code: "usage" },
+        ] as [string, () => Promise<Response>, object],
+    ),
+    [
+      "a server of WebSockets alone answers 400",
+      async () => answer(400, { "Content-Type": "text/html" }),
+      { name: "TypeError", code: "usage" },
+    ],
+  ];
+
+  it.each(refused)("says why it cannot open where %s", async (_, fetch, error) => {
+    await expect(connect(based, { baseUrl: "http://x", fetch, token: "secret" }).session()).rejects.toMatchObject(
+      error,
+    );
+  });
+});
+
 describe.each(Object.entries(conversations))("%s", (_, { script, talk, sent }) => {
   it.each(tokens)("carries %s with each request", async (_, token, credentials) => {
     const noted = noting(script);

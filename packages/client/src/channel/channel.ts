@@ -39,14 +39,29 @@ export async function openChannel(
   const pace = paceOf(connection);
   const linkOver = (port: Port): Link => linked(contract, connection, name, life.signal, port, open);
   const keyed = { Accept: "application/json", [RESUME]: key ?? "" };
-  const resumed = { what, name, input, requests, headers, keyed, life, linkOver, openSocket, pace, Paced: PacedPort };
+  const resumed = {
+    contract,
+    what,
+    name,
+    input,
+    requests,
+    headers,
+    keyed,
+    life,
+    linkOver,
+    openSocket,
+    pace,
+    Paced: PacedPort,
+  };
 
   /** Opens a page's channel with a ticket, because its socket cannot carry the token. */
   async function ticketed(): Promise<AnyChannel> {
     const request = lifetime(life.signal);
-    const answer = await firstOffer(requests, name, input, headers, keyed, request);
-    const code = answer && (await import("./resumable.js").catch(unloaded));
-    return (await code?.openResumable(resumed, answer!, request)) ?? plain();
+    const { offer, failed } = await firstOffer(resumed, request);
+    const code = offer && (await import("./resumable.js").catch(unloaded));
+    const channel = await code?.openResumable(resumed, offer!, request);
+    // A socket without the ticket cannot carry the token either: then the server's reason counts.
+    return channel ?? plain().catch((error) => Promise.reject((error.code === "usage" && failed) || error));
   }
 
   const plain = async (): Promise<AnyChannel> => linkOver(await socket(undefined)).channel;

@@ -1,9 +1,13 @@
 import type { Input } from "@parlance/wire";
+import type { Refusal } from "@parlance/wire/errors";
+import { mediaType } from "@parlance/wire/internal/http";
 import { OFFER, RESUME } from "@parlance/wire/resume-key";
-import { timedOut } from "../failures.js";
+import { refusalOf, timedOut } from "../failures.js";
 import { type Lifetime, lifetime, pause, within } from "../lifetime.js";
 import { ANSWER_WITHIN } from "../options.js";
+import { readText } from "../read.js";
 import { discard, type Fields, type Requests } from "../request.js";
+import type { Resumed } from "./resumable.js";
 
 /** Requests for an offer to an unreachable server, before its socket is tried without resume. */
 const ASKED = 3;
@@ -50,33 +54,55 @@ export function forget({ connection: { fetch = globalThis.fetch }, url }: Reques
   known.get(fetch)?.delete(url(""));
 }
 
+/** The server's offer, its body unread, or why there is none; neither from a server that does not know Parlance. */
+export interface Asked {
+  readonly offer?: Response;
+  readonly failed?: unknown;
+}
+
 /**
- * Asks for a ticket, without which a page's socket cannot carry a token. Only a server that knows Parlance answers with one. The body of its
- * answer is not read.
+ * Asks for a ticket, without which a page's socket cannot carry a token. Only a server that knows Parlance answers with one.
  *
  * A server that answers without an offer, or never answers, is treated as its document specifies. A cut does not count as an answer.
  */
-export function firstOffer(
-  requests: Requests,
-  name: string,
-  input: Input,
-  headers: Fields,
-  keyed: Fields,
-  request: Lifetime,
-  limit = ANSWER_WITHIN,
-): Promise<Response | undefined> {
-  async function ask(): Promise<Response | undefined> {
+export function firstOffer(resumed: Resumed, request: Lifetime, limit = ANSWER_WITHIN): Promise<Asked> {
+  const { what, name, requests, input, headers, keyed } = resumed;
+  async function ask(): Promise<Asked> {
+    let failed: unknown;
     for (let attempt = 0; attempt < ASKED && !request.signal.aborted; attempt++) {
       if (attempt > 0) await pause(AGAIN_AFTER * attempt, request);
-      const answer = await requests.ask("GET", name, input, headers, request, keyed).catch(() => undefined);
-      const state = answer?.headers.get(RESUME);
-      if (state && (answer!.ok || state.startsWith("gap;"))) return answer;
-      if (answer) discard(answer);
-      if (answer && !mayPass(answer)) return undefined;
+      const answer = await requests.ask("GET", name, input, headers, request, keyed).catch((error: unknown) => {
+        failed = error;
+      });
+      if (!answer) continue;
+      const state = answer.headers.get(RESUME);
+      if (state && (answer.ok || state.startsWith("gap;"))) return { offer: answer };
+      if (!mayPass(answer) || attempt === ASKED - 1) return { failed: await refusedIn(resumed, answer, request) };
+      discard(answer);
     }
+    return { failed };
+  }
+  return within(request, ask, limit, () => timedOut(what, limit)).catch((failed: unknown) => ({ failed }));
+}
+
+/** Statuses with which servers that have only the socket answer a plain GET. */
+const NO_SUCH_GET = [400, 404, 405, 426];
+
+/** The refusal of a server that has the channel. */
+async function refusedIn(
+  { contract, name, requests }: Resumed,
+  answer: Response,
+  request: Lifetime,
+): Promise<Refusal | undefined> {
+  const { status, headers } = answer;
+  if (status < 400 || NO_SUCH_GET.includes(status)) {
+    discard(answer);
     return undefined;
   }
-  return within(request, ask, limit, () => timedOut(name, limit)).catch(() => undefined);
+  const body = await readText(requests, answer, name, request, true).catch(() => "");
+  const type = mediaType(headers.get("Content-Type")) ?? "";
+  const retryAfter = headers.get("Retry-After");
+  return refusalOf(contract, { status, type, token: requests.connection.token, body, retryAfter });
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ChannelOffer, Input, Port } from "@parlance/wire";
+import type { AnyContract, ChannelOffer, Input, Port } from "@parlance/wire";
 import { Disconnected } from "@parlance/wire/errors";
 import type { AnyChannel, Link, Pace, PacedPort } from "@parlance/wire/link";
 import { formatCursor, formatTicket, parseGap, parseResumable, type Resumable } from "@parlance/wire/resume";
@@ -14,6 +14,7 @@ import { ReconnectingChannel, type ReconnectingOptions } from "./reconnecting.js
 import type { SwitchPort } from "./switch.js";
 
 export interface Resumed {
+  readonly contract: AnyContract;
   /** Names the channel in errors. */
   readonly what: string;
   readonly name: string;
@@ -78,19 +79,12 @@ export function begin(resumed: Resumed, port: Port): AnyChannel {
  * know the key, the handshake is sent again. Rejects with the error of the handshake where the server does not know Parlance.
  */
 export async function recover(resumed: Resumed, error: unknown, handshake: () => Promise<Port>): Promise<AnyChannel> {
-  const { requests, name, input, headers, keyed, life } = resumed;
+  const { keyed, life } = resumed;
   if (!(error instanceof Disconnected && error.code === "unreachable" && error.retryable)) throw error;
   const request = lifetime(life.signal);
   const cursor = { "Last-Event-ID": formatCursor({ epoch: OFFER, seq: 0 }) };
-  const answer = await firstOffer(
-    requests,
-    name,
-    input,
-    headers,
-    { ...keyed, ...cursor },
-    request,
-    UNKNOWN.grace * 1000,
-  );
+  const unknown = { ...resumed, keyed: { ...keyed, ...cursor } };
+  const { offer: answer } = await firstOffer(unknown, request, UNKNOWN.grace * 1000);
   if (answer?.ok) {
     const channel = await openResumable(resumed, answer, request);
     if (channel) return channel;
