@@ -1,7 +1,6 @@
-import { isProse } from "../elision.js";
 import { splitLines } from "../lines.js";
-import type { FilePatch, Patch } from "../patch.js";
-import { create, refuseDots } from "../read/change.js";
+import type { Patch } from "../patch.js";
+import { replaceFile } from "../read/change.js";
 import { parseEdits } from "../read/edits.js";
 import { attempt, Unreadable } from "../read/message.js";
 import { type Call, readCalls, readChange } from "../read/str-replace.js";
@@ -39,17 +38,13 @@ async function readOne(stage: Stage, call: Call, given: string): Promise<CallRea
   const message = `${quote(path)} does not exist. Check the path, or send the whole text of a new file.`;
   if (state === null && call.command === "str_replace" && call.old) throw new Refused(path, "missing", message);
   const options = state === null ? {} : { text: state.text };
-  const read = attempt((repairs) =>
-    state !== null && call.replaces ? [replaceFile(path, call.text!)] : readChange({ ...call, path }, options, repairs),
-  );
+  const read = attempt((repairs) => {
+    if (state === null || !call.replaces) return readChange({ ...call, path }, options, repairs);
+    const { lines, newlineAtEnd } = splitLines(call.text!);
+    return [replaceFile(path, lines, newlineAtEnd, 0)];
+  });
   if (read instanceof Unreadable) return refuse(path, `${quote(path)}: ${read.message}`);
   return { patch: { files: read.files } };
-}
-
-function replaceFile(path: string, text: string): FilePatch {
-  // A document may show such a line as an example.
-  if (!isProse(path)) refuseDots(["-", ...splitLines(text).lines.map((line) => `+${line}`)], path, 0);
-  return { kind: "modify", before: path, after: path, whole: true, hunks: create(path, text).hunks };
 }
 
 function readDiff(text: string, path: string | undefined): CallReading {

@@ -1,5 +1,5 @@
 import { createPatch } from "../diff/create.js";
-import { findElision } from "../elision.js";
+import { findElision, isProse } from "../elision.js";
 import { countLines, hunkId, identifyHunks } from "../hunk.js";
 import { joinLines } from "../lines.js";
 import type { FilePatch, Hunk, Patch } from "../patch.js";
@@ -58,6 +58,13 @@ export function refuseDotsIn(files: readonly FilePatch[], text: readonly string[
       const dots = findElision(lines, path);
       if (dots !== null) refuseDots(lines, path, Math.max(0, text.indexOf(dots)));
     }
+}
+
+/** The file with another text, whatever it had. A document may show dots as an example. */
+export function replaceFile(path: string, lines: readonly string[], newlineAtEnd: boolean, line: number): FilePatch {
+  if (!isProse(path)) refuseDots(["-", ...lines.map((each) => `+${each}`)], path, line);
+  const { hunks } = create(path, asText(lines, newlineAtEnd));
+  return { kind: "modify", before: path, after: path, whole: true, hunks };
 }
 
 export function create(path: string, text: string): FilePatch {

@@ -1,6 +1,5 @@
-import { isProse } from "../elision.js";
 import type { Reading } from "../reading.js";
-import { asText, create, refuseDots } from "./change.js";
+import { replaceFile } from "./change.js";
 import { closesFence, type Fence, openFence, openInner } from "./fence.js";
 import type { Format, ReadOptions } from "./format.js";
 import { refuse } from "./message.js";
@@ -58,11 +57,7 @@ export const wholeFiles: Format = {
         const advice = `${path} has fences of its own; write four backticks around the file`;
         if (isAmbiguous) refuse(last, "ambiguous", advice);
         const start = lines.findIndex((line) => openFence(line) !== null) + 1;
-        const text = lines.slice(start, -1);
-        // A document may show such a line as an example.
-        if (!isProse(path)) refuseDots(["-", ...text.map((line) => `+${line}`)], path, start);
-        const { hunks } = create(path, asText(text));
-        return [{ kind: "modify", before: path, after: path, whole: true, hunks }];
+        return [replaceFile(path, lines.slice(start, -1), true, start)];
       },
     };
   },
