@@ -4,20 +4,14 @@ import type { Hunk } from "./patch.js";
  * The id of a hunk: a 48-bit hash of its lines as twelve hexadecimal digits, then an ordinal if the same lines occur
  * again in the file. It does not depend on the place, so it survives a re-read and a move. Not cryptographic.
  */
-export function hunkId(lines: readonly string[], ordinal = 0): string {
-  return numbered(hashText(lines.join("\n")), ordinal);
+export function hunkId(lines: readonly string[]): string {
+  return hashText(lines.join("\n"));
 }
 
 /** Gives the hunks of one file their ids; equal hunks are told apart by their order. */
 export function identifyHunks(hunks: readonly Omit<Hunk, "id">[]): Hunk[] {
-  const nextId = hunkIds();
-  return hunks.map((hunk) => ({ ...hunk, id: nextId(hunk.lines.join("\n")) }));
-}
-
-/** The ids of one file's hunks, one after the other, from their lines with line feeds between them. */
-export function hunkIds(): (text: string) => string {
   const tellApart = ordinals();
-  return (text) => tellApart(hashText(text));
+  return hunks.map((hunk) => ({ ...hunk, id: tellApart(hunkId(hunk.lines)) }));
 }
 
 /** Tells equal hunks of one file apart by their order. */
@@ -26,7 +20,7 @@ export function ordinals(): (name: string) => string {
   return (name) => {
     const ordinal = seen.get(name) ?? 0;
     seen.set(name, ordinal + 1);
-    return numbered(name, ordinal);
+    return ordinal === 0 ? name : `${name}-${ordinal + 1}`;
   };
 }
 
@@ -50,10 +44,6 @@ export function lastLines(lines: readonly string[]): { old: number; new: number 
   };
 }
 
-function numbered(name: string, ordinal: number): string {
-  return ordinal === 0 ? name : `${name}-${ordinal + 1}`;
-}
-
 /** Hashes parts of one text. A long ASCII text is encoded once for all of them. */
 export function hashParts(text: string): (start: number, end: number) => string {
   const encoded = text.length > 10_000 ? encoder.encode(text) : null;
@@ -62,7 +52,8 @@ export function hashParts(text: string): (start: number, end: number) => string 
   return (start, end) => hash(view, start, end);
 }
 
-function hashText(text: string): string {
+/** The id of a hunk by its lines with line feeds between them. */
+export function hashText(text: string): string {
   if (scratch.bytes.length < 3 * text.length) scratch = makeScratch(6 * text.length);
   return hash(scratch.view, 0, encoder.encodeInto(text, scratch.bytes).written);
 }

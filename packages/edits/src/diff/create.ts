@@ -1,4 +1,4 @@
-import { hunkIds } from "../hunk.js";
+import { hashText, ordinals } from "../hunk.js";
 import { needOptions, needText } from "../need.js";
 import type { Hunk, Patch } from "../patch.js";
 import { type DiffOptions, diffLines, type LineChange } from "./diff.js";
@@ -45,12 +45,12 @@ export function createPatch(before: string, after: string, options: CreateOption
 function createHunks(before: Source, after: Source, options: CreateOptions): Hunk[] {
   const context = Math.max(0, options.context ?? 3);
   const changes = diffLines(before, after, options);
-  const nextId = hunkIds();
+  const tellApart = ordinals();
   const hunks: Hunk[] = [];
   for (let i = 0; i < changes.length; ) {
     let end = i + 1;
     while (end < changes.length && changes[end]!.oldStart - changes[end - 1]!.oldEnd <= 2 * context) end++;
-    hunks.push(createHunk(before, after, changes.slice(i, end), context, nextId));
+    hunks.push(createHunk(before, after, changes.slice(i, end), context, tellApart));
     i = end;
   }
   return hunks;
@@ -61,7 +61,7 @@ function createHunk(
   after: Source,
   changes: readonly LineChange[],
   context: number,
-  nextId: (text: string) => string,
+  tellApart: (name: string) => string,
 ): Hunk {
   const first = changes[0]!;
   const last = changes[changes.length - 1]!;
@@ -80,7 +80,7 @@ function createHunk(
   while (at < oldEnd) body += `\n ${lineAt(before, at++)}`;
   body = body.slice(1);
   return {
-    id: nextId(body),
+    id: tellApart(hashText(body)),
     // An empty side is named by the line before it.
     oldStart: oldEnd > oldStart ? oldStart + 1 : oldStart,
     newStart: newEnd > newStart ? newStart + 1 : newStart,
