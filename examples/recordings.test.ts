@@ -7,7 +7,7 @@ import {
   type Entry,
   type Finding,
   formatProblem,
-  loadTape,
+  loadRecording,
   Recorder,
   ReplayServer,
   read,
@@ -107,7 +107,10 @@ describe.each(Object.entries(demos))("%s", (name, demo) => {
     if (demo.token) expect(bytes.includes(demo.token)).toBe(false);
 
     const another = await workspaceOf();
-    const replay = new ReplayServer(await loadTape([bytes]), { contract, values: { [root]: dirname(another.root) } });
+    const replay = new ReplayServer(await loadRecording([bytes]), {
+      contract,
+      values: { [root]: dirname(another.root) },
+    });
     const listening = await listenReplay(replay);
     await story(demo, another, listening.url);
     await listening.close();
@@ -118,7 +121,7 @@ describe.each(Object.entries(demos))("%s", (name, demo) => {
     const headers = demo.token ? { Authorization: `Bearer ${demo.token}` } : undefined;
     const values = { [root]: dirname(third.root) };
     const options = { contract, values, baseUrl: server.url, fetch, webSocket, ...(headers && { headers }) };
-    const problems = await replayClient(await loadTape([bytes]), options);
+    const problems = await replayClient(await loadRecording([bytes]), options);
     await server.close();
     expect(problems.map(formatProblem)).toEqual([]);
   });

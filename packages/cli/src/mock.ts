@@ -73,7 +73,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
     io,
     recordings.map(contractOf).find((name) => name !== undefined),
   );
-  const tapes = await Promise.all(recordings.map((recording) => tapeOf(recording, contract, io)));
+  const conversations = await Promise.all(recordings.map((recording) => transcriptRecording(recording, contract, io)));
   const interrupt = interruptOf(io);
 
   // What comes may be a secret, and this may be the log of a CI.
@@ -83,7 +83,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
     ...faults,
     onFault: (fault) => void acted.add(fault),
     speed,
-    from: tapes,
+    from: conversations,
     onAnswer({ method, target: asked }, source) {
       const target = redactor.target(asked);
       if (json) io.out(`${JSON.stringify({ method, target, source })}\n`);
@@ -104,14 +104,15 @@ export async function command(argv: string[], io: Io): Promise<number> {
 
 const contractOf = ({ header }: OpenRecording) => header?.contract?.name;
 
-async function tapeOf(recording: OpenRecording, contract: Loaded["contract"], io: Io) {
+async function transcriptRecording(recording: OpenRecording, contract: Loaded["contract"], io: Io) {
   const { name } = recording;
   const other = contractOf(recording);
   if (other !== undefined && other !== contract.name)
     throw new UsageError(`${name} is a recording of ${other}, not of ${contract.name}`);
-  const tape = await recording.tape();
-  if (tape.ending.state !== "complete") io.err(`parlance mock: ${name} is ${describeState(tape.ending)}\n`);
-  return tape;
+  const conversation = await recording.conversation();
+  if (conversation.ending.state !== "complete")
+    io.err(`parlance mock: ${name} is ${describeState(conversation.ending)}\n`);
+  return conversation;
 }
 
 /** A number, or a range such as 2-5. */

@@ -1,7 +1,14 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { basename, dirname, relative, resolve } from "node:path";
-import { type Ending, type Header, loadTape, type ReadOptions, read, type Tape } from "@parlance/conformance";
+import {
+  type Ending,
+  type Header,
+  type LoadedRecording,
+  loadRecording,
+  type ReadOptions,
+  read,
+} from "@parlance/conformance";
 import { contractAt, type Loaded } from "./contract.js";
 import { isDirectory } from "./folders.js";
 import { type Io, UsageError } from "./io.js";
@@ -15,7 +22,7 @@ export interface OpenRecording {
   readonly header: Header | undefined;
   /** Reads it to its end, with its hash. */
   read(options: Pick<ReadOptions, "onHeader" | "onEntry">, chunks?: (path: string) => Chunks): Promise<Ending>;
-  tape(): Promise<Tape>;
+  conversation(): Promise<LoadedRecording>;
 }
 
 type Chunks = AsyncIterable<Uint8Array>;
@@ -46,8 +53,8 @@ export async function recordingAt(
     header,
     read: (on, chunks = (file) => createReadStream(file, { highWaterMark: 1 << 20 })) =>
       read(chunks(path), { ...on, ...options() }),
-    tape: () =>
-      loadTape(createReadStream(path), options()).catch((error) => {
+    conversation: () =>
+      loadRecording(createReadStream(path), options()).catch((error) => {
         if (error instanceof TypeError) throw new UsageError(`${name}: ${error.message}`);
         throw error;
       }),

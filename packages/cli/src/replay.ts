@@ -1,6 +1,13 @@
 import { parseArgs } from "node:util";
 import { webSocket } from "@parlance/client/node";
-import { formatProblem, type Problem, ReplayServer, replayClient, type Tape, uncompared } from "@parlance/conformance";
+import {
+  formatProblem,
+  type LoadedRecording,
+  type Problem,
+  ReplayServer,
+  replayClient,
+  uncompared,
+} from "@parlance/conformance";
 import { type ListenReplayOptions, listenReplay } from "@parlance/conformance/node";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { describeState, recordingAt } from "./recording.js";
@@ -60,8 +67,9 @@ export async function command(argv: string[], io: Io): Promise<number> {
   };
   const recording = await recordingAt(positionals, io, values.contract);
   const { name, loaded } = recording;
-  const tape = await recording.tape();
-  if (tape.ending.state !== "complete") io.err(`parlance replay: ${name} is ${describeState(tape.ending)}\n`);
+  const conversation = await recording.conversation();
+  if (conversation.ending.state !== "complete")
+    io.err(`parlance replay: ${name} is ${describeState(conversation.ending)}\n`);
   const replaying = {
     contract: loaded?.contract,
     ignore: values.ignore,
@@ -74,22 +82,28 @@ export async function command(argv: string[], io: Io): Promise<number> {
     if (values.target === undefined) throw new UsageError("--target URL is needed: where the server is");
     urlOf(values.target, "send it by --header");
     const headers = pairsOf(values.header, ":", "--header NAME:VALUE");
-    problems = await replayClient(tape, { ...replaying, baseUrl: values.target, headers, fetch, webSocket });
+    problems = await replayClient(conversation, { ...replaying, baseUrl: values.target, headers, fetch, webSocket });
   } else
     problems = await serve(
-      tape,
+      conversation,
       name,
-      new ReplayServer(tape, replaying),
+      new ReplayServer(conversation, replaying),
       { port: number("port", 0), origins: values.origin },
       values.json ?? false,
       io,
     );
-  const skipped = values.as === "client" ? uncompared(tape) : 0;
-  const outcome = { file: name, as: values.as, state: tape.ending.state, ...(skipped > 0 && { skipped }), problems };
+  const skipped = values.as === "client" ? uncompared(conversation) : 0;
+  const outcome = {
+    file: name,
+    as: values.as,
+    state: conversation.ending.state,
+    ...(skipped > 0 && { skipped }),
+    problems,
+  };
   if (values.json) io.out(`${JSON.stringify(outcome)}\n`);
   else {
     for (const problem of problems) io.out(`${formatProblem(problem)}\n`);
-    const upTo = tape.ending.state === "complete" ? "" : " up to where it ends";
+    const upTo = conversation.ending.state === "complete" ? "" : " up to where it ends";
     const but = skipped === 0 ? "" : `; ${skipped} messages of the server have no recorded text and were not compared`;
     const how = problems.length === 0 ? `everything as recorded${upTo}` : `${problems.length} not as recorded`;
     io.err(`${name}: ${how}${but}\n`);
@@ -98,7 +112,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
 }
 
 async function serve(
-  tape: Tape,
+  conversation: LoadedRecording,
   name: string,
   replay: ReplayServer,
   at: ListenReplayOptions,
@@ -108,7 +122,10 @@ async function serve(
   const interrupt = interruptOf(io);
   const listening = await listenReplay(replay, at);
   if (json) io.out(`${JSON.stringify({ url: listening.url, file: name })}\n`);
-  else io.err(`Replaying ${tape.takes.length} connections of ${name} at ${listening.url}; Ctrl-C ends it.\n`);
+  else
+    io.err(
+      `Replaying ${conversation.connections.length} connections of ${name} at ${listening.url}; Ctrl-C ends it.\n`,
+    );
   await aborted(interrupt);
   await listening.close();
   return replay.problems;

@@ -24,10 +24,18 @@ export { secretsInEnvironment } from "./redaction/names.js";
 export { type RedactOptions, Redactor } from "./redaction/redactor.js";
 export { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./replay/answering.js";
 export { type ReplayClientOptions, replayClient } from "./replay/client.js";
+export {
+  type LoadedRecording,
+  loadRecording,
+  type RecordedConnection,
+  type Step,
+  transcriptRecording,
+  uncompared,
+  unsendable,
+} from "./replay/loaded.js";
 export { type Difference, formatDifferences, type MatchOptions } from "./replay/match.js";
 export { formatProblem, type Problem, type ReplayOptions } from "./replay/replay.js";
 export { ReplayServer } from "./replay/server.js";
-export { loadTape, type Step, type Take, type Tape, tapeOf, uncompared, unsendable } from "./replay/tape.js";
 export { type Recordable, type Recording, record } from "./tap.js";
 export { urlAt } from "./target.js";
 export { type Finding, type Note, type OpenAsk, type Totals, Verifier } from "./verify.js";

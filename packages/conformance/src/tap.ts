@@ -14,7 +14,7 @@ export interface Recording {
   readonly webSocket: OpenSocket;
   /** The recording so far as the text of a file, with an end line. */
   text(): string;
-  /** The same as bytes, for `loadTape` and `read`. */
+  /** The same as bytes, for `loadRecording` and `read`. */
   bytes(): Uint8Array[];
 }
 

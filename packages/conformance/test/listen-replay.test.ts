@@ -5,8 +5,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { listenReplay } from "../src/node/listen.js";
 import type { Answering, Arriving, Replayed } from "../src/replay/answering.js";
+import { loadRecording } from "../src/replay/loaded.js";
 import { ReplayServer, selected } from "../src/replay/server.js";
-import { loadTape } from "../src/replay/tape.js";
 
 // A replay or a mock on a port: what it is asked, and what comes of its answers.
 
@@ -276,7 +276,7 @@ describe("a WebSocket", () => {
       { end: { lines: 6, sha256: null } },
     ];
     const bytes = new TextEncoder().encode(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    const replay = new ReplayServer(await loadTape([bytes]));
+    const replay = new ReplayServer(await loadRecording([bytes]));
     const { url, close } = await listenReplay(replay);
     const socket = new WebSocket(`${url.replace("http", "ws")}/a`);
     const came: unknown[] = [];

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { mock } from "../src/mock/mock.js";
 import { type Entry, formatLine, type Happening, type HeaderList } from "../src/recording.js";
 import type { Arriving } from "../src/replay/answering.js";
-import { loadTape } from "../src/replay/tape.js";
+import { loadRecording } from "../src/replay/loaded.js";
 import { ferry } from "./ferry.js";
 
 // What a mock makes of recorded calls: their ids, their resuming, and their end.
@@ -28,7 +28,7 @@ const asking = (method: string, target: string, more: Partial<Arriving> = {}): A
 async function mocked(entries: readonly Entry[]) {
   const text = [header, ...entries].map((one) => formatLine(one as Entry)).join("");
   const sources: string[] = [];
-  const from = await loadTape([new TextEncoder().encode(text)]);
+  const from = await loadRecording([new TextEncoder().encode(text)]);
   const made = mock(contract as never, { from, onAnswer: (_, source) => void sources.push(source) });
   onTestFinished(() => made.close());
   return { made, sources };

@@ -10,7 +10,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { subjects } from "../../protocols/test/contracts.js";
 import { type Mock, type MockOptions, mock } from "../src/mock/mock.js";
 import { listenReplay } from "../src/node/listen.js";
-import { loadTape, tapeOf } from "../src/replay/tape.js";
+import { loadRecording, transcriptRecording } from "../src/replay/loaded.js";
 import { record } from "../src/tap.js";
 
 /** The same mock in memory and on a port. */
@@ -67,7 +67,7 @@ describe.each(Object.entries(carriers))("a mock %s", (_, carry) => {
     for (const content of ["one", "two"]) await connect(foldGateway, recording).send({ content }).text();
     const sources: string[] = [];
     const made = mock(foldGateway, {
-      from: await loadTape(recording.bytes()),
+      from: await loadRecording(recording.bytes()),
       onAnswer: ({ target }, source) => sources.push(`${target} ${source}`),
     });
     const client = connect(foldGateway, { ...(await carry(made)), ...plain });
@@ -100,7 +100,7 @@ describe.each(Object.entries(carriers))("a mock %s", (_, carry) => {
       return heard;
     };
     const recorded = await talk(recording);
-    const on = await carry(mock(loco, { from: await loadTape(recording.bytes()) }));
+    const on = await carry(mock(loco, { from: await loadRecording(recording.bytes()) }));
     expect(await Promise.all([talk(on), talk(on)])).toEqual([recorded, recorded]);
   });
 
@@ -160,11 +160,11 @@ describe("every contract's examples and transcripts", () => {
     })),
   );
   test.each(all)("$title: a mock answers each of its requests from it", async ({ contract, lines }) => {
-    const tape = tapeOf(contract, lines);
+    const conversation = transcriptRecording(contract, lines);
     const sources = new Set<string>();
-    const made = mock(contract as never, { from: tape, onAnswer: (_, source) => sources.add(source) });
+    const made = mock(contract as never, { from: conversation, onAnswer: (_, source) => sources.add(source) });
     onTestFinished(() => made.close());
-    for (const { request, body, steps } of tape.takes) {
+    for (const { request, body, steps } of conversation.connections) {
       const { method, target, headers } = request;
       const response = steps.find(({ entry }) => entry.kind === "response")?.entry;
       if (response?.kind !== "response") continue;

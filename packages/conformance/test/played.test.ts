@@ -2,9 +2,9 @@ import { pair } from "@parlance/wire/link";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Entry, formatLine, type Happening } from "../src/recording.js";
 import type { Arriving } from "../src/replay/answering.js";
+import { loadRecording } from "../src/replay/loaded.js";
 import { formatProblem, type ReplayOptions } from "../src/replay/replay.js";
 import { ReplayServer } from "../src/replay/server.js";
-import { loadTape } from "../src/replay/tape.js";
 
 // How a recorded server answers again, entry by entry.
 
@@ -24,7 +24,7 @@ const stream = [["Content-Type", "text/event-stream"]] as const;
 
 async function replaying(entries: readonly Entry[], options: ReplayOptions = {}) {
   const lines = [header, ...entries].map((line) => formatLine(line as Entry)).join("");
-  const server = new ReplayServer(await loadTape([new TextEncoder().encode(lines)]), options);
+  const server = new ReplayServer(await loadRecording([new TextEncoder().encode(lines)]), options);
   onTestFinished(() => void server.close());
   return server;
 }

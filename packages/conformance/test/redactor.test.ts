@@ -5,8 +5,8 @@ import type { Entry, HeaderList } from "../src/recording.js";
 import { secretsInEnvironment } from "../src/redaction/names.js";
 import { Redactor } from "../src/redaction/redactor.js";
 import { replayClient } from "../src/replay/client.js";
+import { loadRecording } from "../src/replay/loaded.js";
 import { ReplayServer } from "../src/replay/server.js";
-import { loadTape } from "../src/replay/tape.js";
 
 const SECRET = "hunter2-hunter2-hunter2";
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -379,12 +379,12 @@ describe("what cannot be read is not kept", () => {
     const written: string[] = [];
     const recorder = new Recorder((line) => void written.push(line));
     run(recorder.connection(), [["Content-Encoding", "gzip"]], gzipSync(text));
-    const tape = await loadTape([bytes(written.join(""))]);
-    const server = new ReplayServer(tape);
+    const conversation = await loadRecording([bytes(written.join(""))]);
+    const server = new ReplayServer(conversation);
     const answer = await server.fetch(new Request("http://localhost/", { method: "POST" }));
     expect([answer.headers.get("content-encoding"), await answer.text()]).toEqual([null, ""]);
     expect(server.close()).toMatchObject([{ kind: "left", message: expect.stringContaining("encoded: gzip") }]);
-    const problems = await replayClient(tape, { fetch: async () => new Response("any") });
+    const problems = await replayClient(conversation, { fetch: async () => new Response("any") });
     expect(problems).toMatchObject([{ kind: "left", message: expect.stringContaining("not in the recording") }]);
   });
 });

@@ -2,8 +2,8 @@ import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { expect, test } from "vitest";
 import { listenReplay } from "../src/node/listen.js";
 import { Recorder } from "../src/recorder.js";
+import { loadRecording } from "../src/replay/loaded.js";
 import { ReplayServer } from "../src/replay/server.js";
-import { loadTape } from "../src/replay/tape.js";
 
 test("a replay sends what came before a recorded cut, without pauses too", async () => {
   const written: string[] = [];
@@ -15,9 +15,9 @@ test("a replay sends what came before a recorded cut, without pauses too", async
   seen.response(200, [["Content-Type", "text/event-stream"]]);
   for (let id = 1; id <= 4; id++) seen.body("server", bytes(`id: ${id}\ndata: {"n":${id}}\n\n`));
   seen.error("server", "the connection was cut");
-  const tape = await loadTape([bytes(written.join(""))]);
+  const conversation = await loadRecording([bytes(written.join(""))]);
   for (let times = 0; times < 5; times++) {
-    const server = new ReplayServer(tape, { contract: foldGateway });
+    const server = new ReplayServer(conversation, { contract: foldGateway });
     const { url, close } = await listenReplay(server);
     const answer = await fetch(`${url}/events`);
     let text = "";

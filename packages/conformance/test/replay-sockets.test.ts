@@ -3,8 +3,8 @@ import { pair } from "@parlance/wire/link";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Entry, formatLine, type Happening } from "../src/recording.js";
 import { type ReplayClientOptions, replayClient } from "../src/replay/client.js";
+import { loadRecording } from "../src/replay/loaded.js";
 import { formatProblem } from "../src/replay/replay.js";
-import { loadTape } from "../src/replay/tape.js";
 
 // How a recorded client compares a live server's WebSockets, streams and ends.
 
@@ -22,8 +22,8 @@ const none = async (): Promise<Response> => {
 
 async function replayed(entries: readonly Entry[], options: Partial<ReplayClientOptions>): Promise<string[]> {
   const text = [header, ...entries].map((one) => formatLine(one as Entry)).join("");
-  const tape = await loadTape([new TextEncoder().encode(text)]);
-  return (await replayClient(tape, { fetch: none, ...options })).map(formatProblem);
+  const conversation = await loadRecording([new TextEncoder().encode(text)]);
+  return (await replayClient(conversation, { fetch: none, ...options })).map(formatProblem);
 }
 
 /** Errors that nothing has caught. */

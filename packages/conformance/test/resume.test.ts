@@ -8,9 +8,9 @@ import { Conversations } from "../src/conversation.js";
 import { read } from "../src/read.js";
 import type { Entry } from "../src/recording.js";
 import { replayClient } from "../src/replay/client.js";
+import { loadRecording } from "../src/replay/loaded.js";
 import { formatProblem } from "../src/replay/replay.js";
 import { ReplayServer } from "../src/replay/server.js";
-import { loadTape } from "../src/replay/tape.js";
 import { record } from "../src/tap.js";
 import { type Finding, Verifier } from "../src/verify.js";
 
@@ -83,10 +83,10 @@ describe.each(Object.entries(conversations))(
       app.cut({ after: cutAfter });
       const recording = record(app, { contract });
       const heard = await talk(recording);
-      const tape = await loadTape(recording.bytes());
-      expect(tape.entries.filter(({ kind }) => kind === "error").length).toBeGreaterThan(0);
-      expect(JSON.stringify(tape.entries)).toMatch(/last-event-id/i);
-      return { recording, heard, tape };
+      const conversation = await loadRecording(recording.bytes());
+      expect(conversation.entries.filter(({ kind }) => kind === "error").length).toBeGreaterThan(0);
+      expect(JSON.stringify(conversation.entries)).toMatch(/last-event-id/i);
+      return { recording, heard, conversation };
     }
 
     test("fits its contract: the requests that resume it are no unknown ones, and its cut is no missing end", async () => {
@@ -106,23 +106,23 @@ describe.each(Object.entries(conversations))(
     });
 
     test("is replayed as the client to a live server, which has an epoch, ids and tickets of its own", async () => {
-      const { tape } = await recorded();
+      const { conversation } = await recorded();
       const live = server();
       onTestFinished(() => live.close());
       const seen = record(live, { contract, redact: false });
-      const problems = await replayClient(tape, { contract, fetch: seen.fetch, webSocket: seen.webSocket });
+      const problems = await replayClient(conversation, { contract, fetch: seen.fetch, webSocket: seen.webSocket });
       expect(problems.map(formatProblem)).toEqual([]);
       const text = seen.text();
       expect(text).toMatch(/last-event-id/i);
-      for (const { epoch } of [...JSON.stringify(tape.entries).matchAll(/"parlance-resume","(?<epoch>[\w-]+);/gi)].map(
-        ({ groups }) => groups as { epoch: string },
-      ))
+      for (const { epoch } of [
+        ...JSON.stringify(conversation.entries).matchAll(/"parlance-resume","(?<epoch>[\w-]+);/gi),
+      ].map(({ groups }) => groups as { epoch: string }))
         expect(text).not.toContain(epoch);
     });
 
     test("is replayed as the server to a live client, which resumes it by a key of its own", async () => {
-      const { tape, heard } = await recorded();
-      const replay = new ReplayServer(tape, { contract });
+      const { conversation, heard } = await recorded();
+      const replay = new ReplayServer(conversation, { contract });
       expect(await talk(replay)).toEqual(heard);
       expect(replay.close().map(formatProblem)).toEqual([]);
     });

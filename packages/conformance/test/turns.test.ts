@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Entry } from "../src/recording.js";
 import { Gate } from "../src/replay/gate.js";
-import { takesOf, uncompared, unsendable } from "../src/replay/tape.js";
+import { connectionsIn, uncompared, unsendable } from "../src/replay/loaded.js";
 
 // What a replay waits for, and what it can say again.
 
@@ -82,7 +82,7 @@ test("a take has its request's body, text or bytes, and all else as steps", () =
   const bytes = entry("client", "body", { base64: "AAEC", c: 2 });
   const answer = entry("server", "body", { text: "hi" });
   const entries = [entry("server", "end"), request(), body, { ...request(), c: 2 }, bytes, answer, frame("client")];
-  const takes = takesOf(entries);
+  const takes = connectionsIn(entries);
   expect(takes.map(({ at, body, base64, steps }) => ({ at, body, base64, steps }))).toEqual([
     {
       at: 1,

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
-import { type Entry, read, tapeOf } from "@parlance/conformance";
+import { type Entry, read, transcriptRecording } from "@parlance/conformance";
 import { lint } from "@parlance/language/lint";
 import { Refusal } from "@parlance/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -437,7 +437,7 @@ describe("a recording of the page", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(lines.slice(2).map(({ message }) => message)).toEqual([{ type: "word", text: "hi" }, { type: "over" }]);
-    expect(tapeOf(contract, lines).takes).toHaveLength(1);
+    expect(transcriptRecording(contract, lines).connections).toHaveLength(1);
     const again = await post("/api/case", { log: "live", connection: 1, name: "greeting" });
     expect(again).toEqual({ error: expect.stringContaining("EEXIST") });
     expect(await post("/api/case", { log: "live", connection: 1, name: "../x" })).toEqual({

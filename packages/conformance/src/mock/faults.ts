@@ -5,7 +5,7 @@ import { MAX_CONTENT } from "../bodies.js";
 import type { Conversations } from "../conversation.js";
 import { isEventStream } from "../recording.js";
 import type { Answering, Arriving, Replayed } from "../replay/answering.js";
-import { resumes } from "../replay/tape.js";
+import { resumes } from "../replay/loaded.js";
 import { malform } from "./malform.js";
 import { type Drawn, Random } from "./random.js";
 

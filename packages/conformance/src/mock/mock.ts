@@ -2,14 +2,14 @@ import { double } from "@parlance/server/testing";
 import type { AnyContract, ContractValue, OpenSocket } from "@parlance/wire";
 import { Conversations } from "../conversation.js";
 import { type Answering, type Arriving, inMemory } from "../replay/answering.js";
-import type { Tape } from "../replay/tape.js";
+import type { LoadedRecording } from "../replay/loaded.js";
 import { appAnswering } from "./app.js";
 import { type FaultOptions, faulty } from "./faults.js";
 import { Recorded, recordedOr } from "./recorded.js";
 
 export interface MockOptions extends FaultOptions {
   /** Recordings or transcripts to answer from. What they do not have is answered from the contract's examples. */
-  readonly from?: Tape | readonly Tape[] | undefined;
+  readonly from?: LoadedRecording | readonly LoadedRecording[] | undefined;
   /** The pauses of a recording: 0 for none, 1 as recorded, 2 for half of them. @default 0 */
   readonly speed?: number | undefined;
   /** Called for each request. */
@@ -31,8 +31,8 @@ export function mock<H>(contract: ContractValue<unknown, H>, options: MockOption
   const { from = [], speed, onAnswer = () => {} } = options;
   const any = contract as unknown as AnyContract;
   const talk = any.accepts().then((accepts) => new Conversations(any, accepts));
-  const tapes = "takes" in from ? [from] : from;
-  const recorded = new Recorded(tapes, talk, { contract: any, speed });
+  const conversations = "connections" in from ? [from] : from;
+  const recorded = new Recorded(conversations, talk, { contract: any, speed });
   const server = recordedOr(recorded, appAnswering(double(contract)), onAnswer);
   const { answer, accept, close } = faulty(server, talk, options);
   return { answer, accept, close: () => void close(), ...inMemory({ answer, accept }) };

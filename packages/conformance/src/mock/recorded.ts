@@ -2,16 +2,16 @@ import { RESUME } from "@parlance/wire";
 import type { Conversations } from "../conversation.js";
 import { headerOf } from "../recording.js";
 import type { Answering, Arriving, Opened, Replayed } from "../replay/answering.js";
+import { type LoadedRecording, type RecordedConnection, resumes } from "../replay/loaded.js";
 import { Matcher } from "../replay/match.js";
 import { Player } from "../replay/play.js";
 import { Replaying, type ReplayOptions } from "../replay/replay.js";
-import { resumes, type Take, type Tape } from "../replay/tape.js";
 import { partsOf } from "../target.js";
 
 /** A recorded connection, and how often it was played. */
 interface Candidate {
-  readonly tape: Tape;
-  readonly take: Take;
+  readonly conversation: LoadedRecording;
+  readonly connection: RecordedConnection;
   plays: number;
 }
 
@@ -25,15 +25,15 @@ export class Recorded {
   readonly #all: readonly Candidate[];
   readonly #runs = new Set<Replaying>();
 
-  constructor(tapes: readonly Tape[], talk: Promise<Conversations>, options: ReplayOptions) {
+  constructor(conversations: readonly LoadedRecording[], talk: Promise<Conversations>, options: ReplayOptions) {
     this.#talk = talk;
     this.#options = options;
-    this.#all = tapes.flatMap((tape) =>
-      tape.takes
+    this.#all = conversations.flatMap((conversation) =>
+      conversation.connections
         .filter(
           ({ request, steps }) => !resumes(request.headers) && steps.some(({ entry }) => entry.kind === "response"),
         )
-        .map((take) => ({ tape, take, plays: 0 })),
+        .map((connection) => ({ conversation, connection, plays: 0 })),
     );
   }
 
@@ -41,17 +41,17 @@ export class Recorded {
     // No ticket, so that the client opens the channel as its document says.
     if (headerOf(asked.headers, RESUME.toLowerCase()) !== undefined && (await this.#recorded(asked, true)).length > 0)
       return { status: 404, headers: [["Content-Type", "text/plain"]], body: nothing };
-    const take = await this.#nearest(asked, false);
-    if (!take) return undefined;
-    const run = this.#start(take, asked);
-    const { status, headers, body } = await new Player(run).answer(take.take);
+    const connection = await this.#nearest(asked, false);
+    if (!connection) return undefined;
+    const run = this.#start(connection, asked);
+    const { status, headers, body } = await new Player(run).answer(connection.connection);
     const kept = headers.filter(([name]) => name.toLowerCase() !== RESUME.toLowerCase());
     return { status, headers: kept, body: (signal) => this.#whole(run, body(signal)) };
   }
 
   async accept(asked: Arriving): Promise<Opened | undefined> {
-    const take = await this.#nearest(asked, true);
-    return take && new Player(this.#start(take, asked)).accept(take.take, false);
+    const connection = await this.#nearest(asked, true);
+    return connection && new Player(this.#start(connection, asked)).accept(connection.connection, false);
   }
 
   close(): void {
@@ -71,7 +71,7 @@ export class Recorded {
     const talk = await this.#talk;
     const names = talk.namesAt(method, target) ?? [];
     return this.#all.filter(
-      ({ take: { request } }) =>
+      ({ connection: { request } }) =>
         (request.socket ?? false) === socket &&
         request.method === method &&
         talk.namesAt(request.method, request.target)?.some((name) => names.includes(name)),
@@ -81,7 +81,7 @@ export class Recorded {
   /** Of equally similar calls, the one that was played least. */
   async #nearest(asked: Arriving, socket: boolean): Promise<Candidate | undefined> {
     const compared = (await this.#recorded(asked, socket)).map((candidate) => {
-      const { request, body } = candidate.take;
+      const { request, body } = candidate.connection;
       const came = { method: asked.method, target: asked.target, body: asked.body };
       const differences = new Matcher(this.#options).request({ ...request, body }, came, true);
       return { candidate, far: differences.length };
@@ -91,8 +91,8 @@ export class Recorded {
     return nearest?.candidate;
   }
 
-  #start({ tape, take: { request, body } }: Candidate, asked: Arriving): Replaying {
-    const run = new Replaying(tape, { ...this.#options, lenient: true, wait: Number.POSITIVE_INFINITY });
+  #start({ conversation, connection: { request, body } }: Candidate, asked: Arriving): Replaying {
+    const run = new Replaying(conversation, { ...this.#options, lenient: true, wait: Number.POSITIVE_INFINITY });
     this.#runs.add(run);
     bindPath(run.matcher, request.target, asked.target);
     run.matcher.request({ ...request, body }, { method: asked.method, target: asked.target, body: asked.body }, true);

@@ -1,10 +1,10 @@
 import type { Readable, Writable } from "node:stream";
 import type { Cutter } from "./cutter.js";
-import type { Lane } from "./lane.js";
+import type { Relay } from "./relay.js";
 
-/** A lane beside a direction, and how its messages are cut. */
+/** A relay beside a direction, and how its messages are cut. */
 export interface Guided {
-  readonly lane: Lane;
+  readonly relay: Relay;
   readonly cut: Cutter;
   readonly socket?: boolean;
 }
@@ -18,14 +18,14 @@ export function forward(from: Readable, to: Writable, show: (chunk: Buffer) => v
   const write = (chunk: Buffer) => {
     if (!to.destroyed && !to.writableEnded && !to.write(chunk)) {
       from.pause();
-      to.once("drain", () => guided?.lane.flowing !== false && from.resume());
+      to.once("drain", () => guided?.relay.flowing !== false && from.resume());
     }
     show(chunk);
   };
   if (!guided) return void from.on("data", write);
-  const { lane, cut, socket = false } = guided;
-  lane.attach(from, write, cut, socket);
-  from.on("data", (chunk: Buffer) => lane.pass(chunk));
-  from.on("end", () => lane.end());
-  from.on("close", () => lane.end());
+  const { relay, cut, socket = false } = guided;
+  relay.attach(from, write, cut, socket);
+  from.on("data", (chunk: Buffer) => relay.pass(chunk));
+  from.on("end", () => relay.end());
+  from.on("close", () => relay.end());
 }

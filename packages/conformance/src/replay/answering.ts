@@ -1,8 +1,7 @@
-import type { OpenSocket, SocketRefused } from "@parlance/wire";
+import type { OpenSocket, Port, SocketRefused } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import { comparable } from "../bodies.js";
 import type { HeaderList } from "../recording.js";
-import type { FramePort } from "./play.js";
 
 /** A request as a replay or a mock gets it. */
 export interface Arriving {
@@ -26,6 +25,11 @@ export interface Replayed {
   readonly headers: HeaderList;
   /** Throws where the answer is cut. */
   body(signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+/** A port that can send binary frames too, which no contract has. */
+export interface FramePort extends Port {
+  readonly binary?: (bytes: Uint8Array) => void;
 }
 
 /** The decision on a WebSocket. `run` holds the conversation on the port. */

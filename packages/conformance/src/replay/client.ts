@@ -7,8 +7,8 @@ import { headerOf, isEventStream } from "../recording.js";
 import { urlAt } from "../target.js";
 import { Cursors } from "./cursors.js";
 import { follow, type Live, reach } from "./follow.js";
+import { type LoadedRecording, nameOf, type RecordedConnection } from "./loaded.js";
 import { type Problem, Replaying, type ReplayOptions } from "./replay.js";
-import { nameOf, type Take, type Tape } from "./tape.js";
 
 export interface ReplayClientOptions extends ReplayOptions {
   /** The server's URL. @default "http://localhost" */
@@ -30,17 +30,20 @@ const REDIRECT = { redirect: "manual" } as const;
  * The client of a recording: repeats the client's actions in the recorded order, and compares the server's messages. It awaits each of them
  * before its next action.
  */
-export async function replayClient(tape: Tape, options: ReplayClientOptions): Promise<readonly Problem[]> {
-  const run = new Replaying(tape, options);
+export async function replayClient(
+  conversation: LoadedRecording,
+  options: ReplayClientOptions,
+): Promise<readonly Problem[]> {
+  const run = new Replaying(conversation, options);
   const cursors = new Cursors();
   const live = new Map<number, Live>();
-  const takes = new Map(tape.takes.map((take) => [take.request.c, take]));
+  const connections = new Map(conversation.connections.map((connection) => [connection.request.c, connection]));
   try {
-    for (const [at, entry] of tape.entries.entries()) {
+    for (const [at, entry] of conversation.entries.entries()) {
       if (entry.from === "client") await run.pause(at);
       const known = live.get(entry.c);
       if (entry.kind === "request") {
-        const begun = begin(run, cursors, takes.get(entry.c)!, options);
+        const begun = begin(run, cursors, connections.get(entry.c)!, options);
         if (begun) live.set(entry.c, begun);
       } else if (known) await follow(run, cursors, known, entry);
     }
@@ -56,25 +59,34 @@ export async function replayClient(tape: Tape, options: ReplayClientOptions): Pr
 }
 
 /** Sends a recorded request; undefined if it cannot be sent, or the server's ids make another server's URL of it. */
-function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClientOptions): Live | undefined {
-  const url = urlOf(run, take, options.baseUrl ?? "http://localhost");
+function begin(
+  run: Replaying,
+  cursors: Cursors,
+  connection: RecordedConnection,
+  options: ReplayClientOptions,
+): Live | undefined {
+  const url = urlOf(run, connection, options.baseUrl ?? "http://localhost");
   if (url === undefined) return undefined;
-  const one: Live = { take, abort: new AbortController(), incoming: new Queue({ limit: Number.POSITIVE_INFINITY }) };
-  const headers = headersOf(run, cursors, take, options);
+  const one: Live = {
+    connection,
+    abort: new AbortController(),
+    incoming: new Queue({ limit: Number.POSITIVE_INFINITY }),
+  };
+  const headers = headersOf(run, cursors, connection, options);
   run.learn(Object.entries(headers));
-  if (take.request.socket) {
+  if (connection.request.socket) {
     one.response = openSocket(run, one, url.replace(/^http/, "ws"), headers, options);
   } else {
-    const { base64, body: text } = take;
+    const { base64, body: text } = connection;
     const content = base64 === undefined ? text && run.matcher.send(text) : bytesIn(base64);
     const body = content === undefined ? {} : { body: content };
-    const { method } = take.request;
+    const { method } = connection.request;
     let request: Request;
     try {
       request = new Request(url, { method, headers, signal: one.abort.signal, ...REDIRECT, ...body });
     } catch (error) {
       // A method, a header or a body that the recording may have and `fetch` does not send.
-      run.found("left", `${nameOf(take)} was not sent: ${(error as Error).message}`);
+      run.found("left", `${nameOf(connection)} was not sent: ${(error as Error).message}`);
       return undefined;
     }
     one.response = options.fetch(request);
@@ -84,13 +96,13 @@ function begin(run: Replaying, cursors: Cursors, take: Take, options: ReplayClie
   return one;
 }
 
-function urlOf(run: Replaying, take: Take, baseUrl: string): string | undefined {
+function urlOf(run: Replaying, connection: RecordedConnection, baseUrl: string): string | undefined {
   // Ids of the server stand in it, and they may be any text.
-  const target = run.matcher.rewrite(take.request.target).replace(/[\s\p{Cc}#]/gu, encodeURIComponent);
+  const target = run.matcher.rewrite(connection.request.target).replace(/[\s\p{Cc}#]/gu, encodeURIComponent);
   try {
     return urlAt(baseUrl, target).href;
   } catch (error) {
-    run.found("left", `${nameOf(take)} was not sent: ${(error as Error).message}`);
+    run.found("left", `${nameOf(connection)} was not sent: ${(error as Error).message}`);
     return undefined;
   }
 }
@@ -103,7 +115,7 @@ async function openSocket(
   { webSocket }: ReplayClientOptions,
 ): Promise<Response> {
   if (!webSocket) throw new TypeError("the recording has a WebSocket: give the replay a `webSocket`");
-  const offered = headerOf(one.take.request.headers, "sec-websocket-protocol")?.split(/,\s*/) ?? [];
+  const offered = headerOf(one.connection.request.headers, "sec-websocket-protocol")?.split(/,\s*/) ?? [];
   const protocols = offered.map((protocol) => {
     const ticket = /^parlance\.(.*)$/.exec(protocol)?.[1];
     return ticket === undefined ? run.matcher.rewrite(protocol) : formatTicket(run.matcher.rewrite(ticket));
@@ -157,7 +169,7 @@ async function receive(one: Live): Promise<void> {
 function headersOf(
   run: Replaying,
   cursors: Cursors,
-  { request }: Take,
+  { request }: RecordedConnection,
   { headers: given = {} }: ReplayClientOptions,
 ): Record<string, string> {
   const replaced = Object.keys(given).map((name) => name.toLowerCase());

@@ -5,13 +5,13 @@ import { parseResumeFrame } from "@parlance/wire/resume";
 import { dataOf } from "../bodies.js";
 import { type Entry, headerOf } from "../recording.js";
 import type { Cursors } from "./cursors.js";
+import { nameOf, type RecordedConnection } from "./loaded.js";
 import type { Difference } from "./match.js";
 import type { Replaying } from "./replay.js";
-import { nameOf, type Take } from "./tape.js";
 
 /** One open connection. */
 export interface Live {
-  readonly take: Take;
+  readonly connection: RecordedConnection;
   readonly abort: AbortController;
   response?: Promise<Response>;
   /** Whether the recorded answer was awaited. */
@@ -36,7 +36,7 @@ export async function reach(run: Replaying, one: Live): Promise<void> {
   await run
     .within("an answer", () => one.response!)
     .catch((error: Error & { code?: string }) => {
-      if (error.code !== "timeout") run.found("left", `${nameOf(one.take)} was not answered: ${whyOf(error)}`);
+      if (error.code !== "timeout") run.found("left", `${nameOf(one.connection)} was not answered: ${whyOf(error)}`);
     });
 }
 
@@ -51,7 +51,7 @@ function whyOf(error: unknown, depth = 0): string {
 /** Compares what the server did with a recorded entry, or does what the client did. */
 export async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry): Promise<void> {
   const { matcher } = run;
-  const name = nameOf(one.take);
+  const name = nameOf(one.connection);
   const next = async (what: string): Promise<Came | undefined> => {
     const step = await run.within(what, () => one.incoming.next()).catch(() => undefined);
     if (step && !step.done) return step.value;

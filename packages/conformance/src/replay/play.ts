@@ -4,18 +4,13 @@ import { formatResumeFrame, isControl, parseResumeFrame } from "@parlance/wire/r
 import { rawOf } from "../blocks.js";
 import { bytesIn } from "../bodies.js";
 import { type Entry, leftOutAs } from "../recording.js";
-import type { Opened, Replayed } from "./answering.js";
+import type { FramePort, Opened, Replayed } from "./answering.js";
 import type { Gate } from "./gate.js";
+import { nameOf, type RecordedConnection, type Step } from "./loaded.js";
 import type { Replaying } from "./replay.js";
-import { nameOf, type Step, type Take } from "./tape.js";
 
 /** Headers of the connection or the moment: the replay does not send the recorded ones. */
 const HELD = /^(connection|keep-alive|transfer-encoding|content-length|date|upgrade|sec-websocket-.*)$/i;
-
-/** A port that can send binary frames too, which no contract has. */
-export interface FramePort extends Port {
-  readonly binary?: (bytes: Uint8Array) => void;
-}
 
 /** Plays the server's side of recorded connections. */
 export class Player {
@@ -28,8 +23,8 @@ export class Player {
     this.#gate = gate;
   }
 
-  async answer(take: Take): Promise<Replayed> {
-    const { steps } = take;
+  async answer(connection: RecordedConnection): Promise<Replayed> {
+    const { steps } = connection;
     const first = steps.findIndex(({ entry }) => entry.kind === "response");
     const response = steps[first]?.entry;
     if (response?.kind !== "response") {
@@ -39,28 +34,29 @@ export class Player {
       return { status: 200, headers: [], body: (signal) => this.#park(signal) };
     }
     await this.#run.pause(steps[first]!.at);
-    const kept = (name: string) => !HELD.test(name) && !(leftOut(take) && /^content-encoding$/i.test(name));
+    const kept = (name: string) => !HELD.test(name) && !(leftOut(connection) && /^content-encoding$/i.test(name));
     return {
       status: response.status,
       headers: response.headers.filter(([name]) => kept(name)),
-      body: (signal) => this.#body(take, steps.slice(first + 1), signal),
+      body: (signal) => this.#body(connection, steps.slice(first + 1), signal),
     };
   }
 
   /** `offers`: the client can resume the channel, so it gets the recorded server's announcement. */
-  accept(take: Take, offers: boolean): Opened {
-    const [head, body] = take.steps.map(({ entry }) => entry).filter(({ from }) => from === "server");
+  accept(connection: RecordedConnection, offers: boolean): Opened {
+    const [head, body] = connection.steps.map(({ entry }) => entry).filter(({ from }) => from === "server");
     if (head?.kind !== "response") return { refused: { status: 502, body: "" } };
     if (head.status !== 101)
       return { refused: { status: head.status, body: body?.kind === "body" ? (body.text ?? "") : "" } };
     return {
-      run: (port) => void this.#converse(port, take, offers).catch(() => port.close(1011, "the replay has failed")),
+      run: (port) =>
+        void this.#converse(port, connection, offers).catch(() => port.close(1011, "the replay has failed")),
     };
   }
 
   /** Waits for the recorded pause and, on a stream or channel, for the client's actions since it was opened. */
-  async #turn(take: Take, { entry, at }: Step): Promise<void> {
-    if (isLong(take)) await this.#meanwhile(take.at, at, entry);
+  async #turn(connection: RecordedConnection, { entry, at }: Step): Promise<void> {
+    if (isLong(connection)) await this.#meanwhile(connection.at, at, entry);
     await this.#run.pause(at);
   }
 
@@ -80,15 +76,20 @@ export class Player {
     }
   }
 
-  async *#body(take: Take, steps: readonly Step[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *#body(
+    connection: RecordedConnection,
+    steps: readonly Step[],
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
     for (const step of steps) {
       const { entry } = step;
       if (entry.from === "client") continue;
-      await this.#turn(take, step);
+      await this.#turn(connection, step);
       if (signal.aborted) return;
       if (entry.kind === "end") return;
       if (entry.kind === "error") throw new Error(entry.text);
-      if (isLeftOut(entry)) this.#run.found("left", `${describe(entry)} of ${nameOf(take)} is not in the recording`);
+      if (isLeftOut(entry))
+        this.#run.found("left", `${describe(entry)} of ${nameOf(connection)} is not in the recording`);
       const bytes = this.#bytes(entry);
       if (bytes) yield bytes;
     }
@@ -124,7 +125,7 @@ export class Player {
     if (offers) port.send(formatResumeFrame({ ...resumable, beat: 0 }));
   }
 
-  async #converse(port: FramePort, take: Take, offers: boolean): Promise<void> {
+  async #converse(port: FramePort, connection: RecordedConnection, offers: boolean): Promise<void> {
     const { matcher } = this.#run;
     const incoming = new Queue<string>({ limit: Number.POSITIVE_INFINITY });
     port.listen({
@@ -132,43 +133,46 @@ export class Player {
       close: () => incoming.end(),
     });
     this.#run.scope.add(() => port.close(1001, "the replay has closed"));
-    for (const step of take.steps) {
+    for (const step of connection.steps) {
       const { entry } = step;
       if (entry.kind === "frame" && entry.from === "client") {
         const { value, done } = await this.#run
-          .within(`a message of the client on ${nameOf(take)}`, () => incoming.next())
+          .within(`a message of the client on ${nameOf(connection)}`, () => incoming.next())
           .catch(() => ({ done: true, value: undefined }));
         if (done)
-          return void this.#run.found("left", `${describe(entry)} on ${nameOf(take)} was recorded and did not come`);
+          return void this.#run.found(
+            "left",
+            `${describe(entry)} on ${nameOf(connection)} was recorded and did not come`,
+          );
         this.#run.learn([], "", value);
         const differences = matcher.text(entry.text, value);
         if (differences.length > 0)
-          this.#run.found("differs", `a message of the client on ${nameOf(take)}`, differences);
+          this.#run.found("differs", `a message of the client on ${nameOf(connection)}`, differences);
         this.#gate?.pass(entry);
       } else if (entry.from === "server" && (entry.kind === "frame" || entry.kind === "close")) {
-        await this.#turn(take, step);
+        await this.#turn(connection, step);
         const binary = entry.kind === "frame" ? entry.base64 : undefined;
         if (binary !== undefined && port.binary) port.binary(bytesIn(binary));
         else if (isLeftOut(entry))
-          this.#run.found("left", `${describe(entry)} of ${nameOf(take)} is not in the recording`);
+          this.#run.found("left", `${describe(entry)} of ${nameOf(connection)} is not in the recording`);
         else if (entry.kind === "frame") this.#frame(port, entry.text!, offers);
         else {
           port.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
           break;
         }
       } else if (entry.kind === "error" && entry.from === "server") {
-        await this.#turn(take, step);
+        await this.#turn(connection, step);
         port.cut ? port.cut() : port.close(1006, "");
         break;
       }
     }
     for (const text of incoming.rest(Number.POSITIVE_INFINITY))
-      this.#run.found("more", `the client sent ${text.slice(0, 200)} on ${nameOf(take)}`);
+      this.#run.found("more", `the client sent ${text.slice(0, 200)} on ${nameOf(connection)}`);
   }
 }
 
 /** Whether the server continues to send after it has answered the request. */
-function isLong({ request, steps }: Take): boolean {
+function isLong({ request, steps }: RecordedConnection): boolean {
   return request.socket === true || steps.some(({ entry }) => entry.kind === "event");
 }
 
@@ -180,7 +184,8 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 const isLeftOut = (entry: Entry) =>
   ("size" in entry && entry.size !== undefined) || (entry.kind === "frame" && entry.base64 !== undefined);
 
-const leftOut = ({ steps }: Take) => steps.some(({ entry }) => entry.from === "server" && isLeftOut(entry));
+const leftOut = ({ steps }: RecordedConnection) =>
+  steps.some(({ entry }) => entry.from === "server" && isLeftOut(entry));
 
 function describe(entry: Entry): string {
   if (entry.kind === "request") return `${entry.method} ${entry.target}`;

@@ -5,8 +5,8 @@ import type { HeaderList } from "../recording.js";
 import { PLACEHOLDER } from "../redaction/known.js";
 import { MIN_SECRET } from "../redaction/names.js";
 import { Redactor } from "../redaction/redactor.js";
+import type { LoadedRecording } from "./loaded.js";
 import { type Difference, formatDifferences, Matcher, type MatchOptions } from "./match.js";
-import type { Tape } from "./tape.js";
 
 export interface ReplayOptions extends MatchOptions {
   /** Its session and the keys of its exchanges are ids. */
@@ -38,16 +38,19 @@ export class Replaying {
   readonly matcher: Matcher;
   readonly problems: Problem[] = [];
   readonly wait: number;
-  readonly #tape: Tape;
+  readonly #conversation: LoadedRecording;
   readonly #speed: number;
   readonly #redactor: Redactor;
 
-  constructor(tape: Tape, { contract, ids = [], ignore, values, lenient, speed = 0, wait = 10_000 }: ReplayOptions) {
+  constructor(
+    conversation: LoadedRecording,
+    { contract, ids = [], ignore, values, lenient, speed = 0, wait = 10_000 }: ReplayOptions,
+  ) {
     const keys = (contract?.exchanges ?? []).flatMap(({ key, answers }) => [key, ...answers.map((one) => one.key)]);
     const own = [...ids, contract?.session, ...keys].filter((name) => name !== undefined);
     this.matcher = new Matcher({ ids: own, ignore, values, lenient });
     this.wait = wait;
-    this.#tape = tape;
+    this.#conversation = conversation;
     this.#speed = speed;
     // The value of a placeholder is a secret.
     const secrets = Object.entries(values ?? {}).flatMap(([recorded, now]) =>
@@ -96,7 +99,7 @@ export class Replaying {
   /** The pause before an entry. */
   async pause(at: number): Promise<void> {
     if (this.#speed <= 0 || at === 0) return;
-    const { entries } = this.#tape;
+    const { entries } = this.#conversation;
     const milliseconds = (entries[at]!.t - entries[at - 1]!.t) / this.#speed;
     if (milliseconds < 1) return;
     await new Promise<void>((resolve) => {

@@ -2,25 +2,25 @@ import { type OpenSocket, parseTicket, RESUME } from "@parlance/wire";
 import { headerOf } from "../recording.js";
 import { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./answering.js";
 import { Gate } from "./gate.js";
+import { type LoadedRecording, nameOf, type RecordedConnection, resumes } from "./loaded.js";
 import { Player } from "./play.js";
 import { formatProblem, type Problem, Replaying, type ReplayOptions } from "./replay.js";
-import { nameOf, resumes, type Take, type Tape } from "./tape.js";
 
 /** The server of a recording. It matches each request to a recorded one, equal ones in order, and sends the recorded answer. */
 export class ReplayServer implements Answering {
   readonly #run: Replaying;
-  readonly #all: readonly Take[];
+  readonly #all: readonly RecordedConnection[];
   /** The connections not requested yet, in the order of their requests. */
-  readonly #takes: Set<Take>;
+  readonly #left: Set<RecordedConnection>;
   readonly #gate: Gate;
   readonly #player: Player;
   #closed = false;
 
-  constructor(tape: Tape, options: ReplayOptions = {}) {
-    this.#run = new Replaying(tape, options);
-    this.#all = tape.takes;
-    this.#takes = new Set(tape.takes);
-    this.#gate = new Gate(tape.entries);
+  constructor(conversation: LoadedRecording, options: ReplayOptions = {}) {
+    this.#run = new Replaying(conversation, options);
+    this.#all = conversation.connections;
+    this.#left = new Set(conversation.connections);
+    this.#gate = new Gate(conversation.entries);
     this.#player = new Player(this.#run, this.#gate);
     ({ fetch: this.fetch, webSocket: this.webSocket } = inMemory({
       answer: (asked) => this.answer(asked),
@@ -40,16 +40,16 @@ export class ReplayServer implements Answering {
   }
 
   async answer(asked: Arriving): Promise<Replayed> {
-    const take = this.#take(asked, false);
-    if (take) return this.#player.answer(take);
+    const connection = this.#match(asked, false);
+    if (connection) return this.#player.answer(connection);
     const { status, text } = this.#missed(asked);
     return { status, headers: [["Content-Type", "text/plain; charset=utf-8"]], body: () => bytesOf(text) };
   }
 
   /** Decides on a WebSocket. `run` holds the conversation on the port. */
   async accept(asked: Arriving): Promise<Opened> {
-    const take = this.#take(asked, true);
-    if (take) return this.#player.accept(take, headerOf(asked.headers, RESUME.toLowerCase()) !== undefined);
+    const connection = this.#match(asked, true);
+    if (connection) return this.#player.accept(connection, headerOf(asked.headers, RESUME.toLowerCase()) !== undefined);
     const { status, text } = this.#missed(asked);
     return { refused: { status, body: text } };
   }
@@ -58,46 +58,47 @@ export class ReplayServer implements Answering {
   close(): readonly Problem[] {
     if (this.#closed) return this.problems;
     this.#closed = true;
-    for (const take of this.#takes) this.#run.found("left", `${nameOf(take)} was recorded, and was not asked for`);
+    for (const connection of this.#left)
+      this.#run.found("left", `${nameOf(connection)} was recorded, and was not asked for`);
     this.#run.scope.close(new Error("the replay has closed"));
     return this.problems;
   }
 
-  #take(asked: Arriving, socket: boolean): Take | undefined {
+  #match(asked: Arriving, socket: boolean): RecordedConnection | undefined {
     const { matcher } = this.#run;
     this.#run.learn(asked.headers, asked.target, asked.body);
     const came = { method: asked.method, target: asked.target, body: asked.body };
     const resuming = resumes(asked.headers);
     const same = (fresh: boolean) => {
-      for (const take of this.#takes) {
-        const { request, body } = take;
+      for (const connection of this.#left) {
+        const { request, body } = connection;
         if ((request.socket ?? false) !== socket || resumes(request.headers) !== resuming) continue;
-        if (matcher.request({ ...request, body }, came, fresh).length === 0) return take;
+        if (matcher.request({ ...request, body }, came, fresh).length === 0) return connection;
       }
       return undefined;
     };
-    const take = same(false) ?? same(true);
-    if (!take) return undefined;
-    this.#takes.delete(take);
-    this.#gate.pass(take.request);
-    return take;
+    const connection = same(false) ?? same(true);
+    if (!connection) return undefined;
+    this.#left.delete(connection);
+    this.#gate.pass(connection.request);
+    return connection;
   }
 
   /** 501, which is not a status of the protocol. */
   #missed({ method, target, body }: Arriving): { status: number; text: string } {
-    const compared = this.#all.map((take) => {
+    const compared = this.#all.map((connection) => {
       const differences = this.#run.matcher.request(
-        { ...take.request, body: take.body },
+        { ...connection.request, body: connection.body },
         { method, target, body },
         false,
       );
-      return { take, differences, far: differences.reduce((sum, { at }) => sum + (FAR[at] ?? 1), 0) };
+      return { connection, differences, far: differences.reduce((sum, { at }) => sum + (FAR[at] ?? 1), 0) };
     });
     const nearest = compared.sort((a, b) => a.far - b.far)[0];
-    const over = nearest && !this.#takes.has(nearest.take) ? ", which has been answered" : "";
+    const over = nearest && !this.#left.has(nearest.connection) ? ", which has been answered" : "";
     const asked = `${method} ${this.#run.shown(target)}`;
     const message = nearest
-      ? `nothing recorded is left for ${asked}; the nearest is ${nameOf(nearest.take)}${over}`
+      ? `nothing recorded is left for ${asked}; the nearest is ${nameOf(nearest.connection)}${over}`
       : `nothing is recorded, and ${asked} came`;
     const problem = this.#run.found("miss", message, nearest?.differences);
     return { status: 501, text: `replay: ${formatProblem(problem)}\n` };

@@ -6,7 +6,7 @@ import {
   formatProblem,
   har,
   harEntry,
-  loadTape,
+  loadRecording,
   markdownConnection,
   markdownEnd,
   markdownHead,
@@ -70,8 +70,8 @@ export class Replays {
 
   /** Plays the recorded client against a server, and returns what was not as recorded. */
   async asClient(log: Log, baseUrl: string, headers: Readonly<Record<string, string>>): Promise<readonly string[]> {
-    const tape = await tapeOfLog(log);
-    const problems = await replayClient(tape, {
+    const conversation = await tapeOfLog(log);
+    const problems = await replayClient(conversation, {
       contract: this.#talk.contract,
       baseUrl,
       headers,
@@ -104,7 +104,7 @@ export class Replays {
 }
 
 function tapeOfLog(log: Log) {
-  return loadTape([new TextEncoder().encode([...log.lines()].join(""))]).catch((error) => {
+  return loadRecording([new TextEncoder().encode([...log.lines()].join(""))]).catch((error) => {
     throw new BadRequest((error as Error).message);
   });
 }

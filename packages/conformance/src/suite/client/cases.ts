@@ -1,12 +1,12 @@
 import type { ClientCase } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Lenient } from "../mutant.js";
-import { takesOf } from "../take.js";
+import { transcriptCallsOf } from "../transcript-call.js";
 import { carriedCases } from "./carried.js";
 import { channelCases } from "./channels.js";
 import { operationCases } from "./operations.js";
 import { streamCases } from "./streams.js";
-import { takeCase } from "./takes.js";
+import { transcriptCase } from "./transcripts.js";
 
 /** Every case that a contract gives for a client. */
 export async function clientCases(kit: Kit, lenient: Lenient): Promise<ClientCase[]> {
@@ -15,6 +15,6 @@ export async function clientCases(kit: Kit, lenient: Lenient): Promise<ClientCas
     ...carriedCases(kit),
     ...(await streamCases(kit, lenient)),
     ...(await channelCases(kit, lenient)),
-    ...takesOf(kit).flatMap((take) => takeCase(kit, take) ?? []),
+    ...transcriptCallsOf(kit).flatMap((call) => transcriptCase(kit, call) ?? []),
   ];
 }

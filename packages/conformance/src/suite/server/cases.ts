@@ -1,7 +1,7 @@
 import type { ServerCase } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Lenient } from "../mutant.js";
-import { takesOf } from "../take.js";
+import { transcriptCallsOf } from "../transcript-call.js";
 import { carriedCases } from "./carried.js";
 import { channelCases } from "./channels.js";
 import { exchangeCases } from "./exchanges.js";
@@ -10,7 +10,7 @@ import { requestCases } from "./requests.js";
 import { resumeCases } from "./resume.js";
 import { schemaCases } from "./schemas.js";
 import { streamCases } from "./streams.js";
-import { takeCase } from "./takes.js";
+import { transcriptCase } from "./transcripts.js";
 
 /** Every case that a contract gives for a server. */
 export async function serverCases(kit: Kit, lenient: Lenient): Promise<ServerCase[]> {
@@ -22,7 +22,7 @@ export async function serverCases(kit: Kit, lenient: Lenient): Promise<ServerCas
     ...streamCases(kit),
     ...channelCases(kit),
     ...exchangeCases(kit),
-    ...takesOf(kit).flatMap((take) => takeCase(kit, take) ?? []),
+    ...transcriptCallsOf(kit).flatMap((call) => transcriptCase(kit, call) ?? []),
     ...resumeCases(kit),
   ];
 }

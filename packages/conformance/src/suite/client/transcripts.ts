@@ -2,16 +2,16 @@ import { type ClientCase, meet, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { ClientStep, JsonMessage } from "../script.js";
 import type { Exchange } from "../stage.js";
-import { answerOf, type Take, type TakeStep } from "../take.js";
+import { answerOf, type TranscriptCall, type TranscriptStep } from "../transcript-call.js";
 import { accepting, meetError, meetFirst, meetHeard, meetMessages, meetRequest } from "./read.js";
 
 /** The calls of the transcripts, from the server's side: the exact bytes as they stand there. */
-export function takeCase(kit: Kit, take: Take): ClientCase | undefined {
-  const { call, name, at } = take;
+export function transcriptCase(kit: Kit, recorded: TranscriptCall): ClientCase | undefined {
+  const { call, name, at } = recorded;
   const about = { id: `client/transcript/${name}`, side: "client", level: "must", at } as const;
   const input = call.input;
-  if (take.answer) {
-    const { status } = take.answer;
+  if (recorded.answer) {
+    const { status } = recorded.answer;
     const { json, text } = kit.contract.operations[call.call]?.answer ?? {};
     const isEmpty = status < 400 && (json ?? text) === undefined;
     if (isEmpty && call.read) return undefined;
@@ -22,35 +22,35 @@ export function takeCase(kit: Kit, take: Take): ClientCase | undefined {
       async run(stage) {
         const told = await stage.call({ operation: call.call, input, script: [] }, async (exchange) => {
           if (!call.read) meetRequest(kit, call.call, input, exchange);
-          answerTake(take, exchange);
+          answerAsRecorded(recorded, exchange);
         });
         meetError(told, status >= 400 ? "refusal" : undefined);
         if (status >= 400) meet(told.error!.status === status, `status ${status}`, told.error);
-        else if (!isEmpty) meetMessages(told, [answerOf(take)]);
+        else if (!isEmpty) meetMessages(told, [answerOf(recorded)]);
       },
     };
   }
-  const messages = take.steps.flatMap((step) => (fromServer(step) && step.message ? [step.message] : []));
+  const messages = recorded.steps.flatMap((step) => (fromServer(step) && step.message ? [step.message] : []));
   if (messages.length === 0) return undefined;
   const isSocket = kit.contract.channels[call.call] !== undefined;
-  const isCut = take.end?.how === "cut" && take.end.from === "server" && !isCancelled(kit, take);
+  const isCut = recorded.end?.how === "cut" && recorded.end.from === "server" && !isCancelled(kit, recorded);
   return {
     ...about,
     title: `the conversation of ${at} is read as there`,
     kill: isCut ? "cut-as-end" : "alter-told",
     async run(stage) {
-      const script = scriptOf(kit, take);
-      const calls = take.steps.flatMap((step) => ("take" in step ? [step.take] : []));
+      const script = scriptOf(kit, recorded);
+      const calls = recorded.steps.flatMap((step) => ("inner" in step ? [step.inner] : []));
       const asked = notices();
       const talk = (exchange: Exchange) =>
-        isSocket ? talkChannel(kit, take, exchange, asked) : talkStream(kit, take, exchange, asked);
+        isSocket ? talkChannel(kit, recorded, exchange, asked) : talkStream(kit, recorded, exchange, asked);
       let begun = false;
       const told = await stage.call({ operation: call.call, input, script }, async (exchange) => {
         if (begun) {
           const next = calls.shift();
           if (!next) throw new Unmet("no further request", `${exchange.method} ${exchange.target}`);
           meetRequest(kit, next.call.call, next.call.input, exchange);
-          answerTake(next, exchange);
+          answerAsRecorded(next, exchange);
           return asked.tell();
         }
         if (isSocket && !exchange.isSocket) return accepting(kit, call.call, async () => {})(exchange);
@@ -65,7 +65,7 @@ export function takeCase(kit: Kit, take: Take): ClientCase | undefined {
 }
 
 /** After the message that cancels, a server may drop the connection: that is an end. */
-function isCancelled(kit: Kit, { call, steps }: Take): boolean {
+function isCancelled(kit: Kit, { call, steps }: TranscriptCall): boolean {
   const { cancel } = kit.contract.channels[call.call] ?? {};
   const last = steps
     .flatMap((step) => ("wire" in step && step.from === "client" && step.message ? [step.message] : []))
@@ -73,14 +73,14 @@ function isCancelled(kit: Kit, { call, steps }: Take): boolean {
   return cancel !== undefined && last?.type === cancel;
 }
 
-type Sent = Extract<TakeStep, { readonly wire: string }>;
+type Sent = Extract<TranscriptStep, { readonly wire: string }>;
 
-function fromServer(step: TakeStep): step is Sent {
+function fromServer(step: TranscriptStep): step is Sent {
   return "wire" in step && step.from === "server";
 }
 
 /** The client under test ends what the transcript does not. */
-function endsItself(kit: Kit, { call, end }: Take): boolean {
+function endsItself(kit: Kit, { call, end }: TranscriptCall): boolean {
   return (
     end?.from === "server" &&
     (kit.contract.channels[call.call] !== undefined || end.how === "cut" || kit.ends(call.call))
@@ -88,29 +88,29 @@ function endsItself(kit: Kit, { call, end }: Take): boolean {
 }
 
 /** What the client does: it waits for what comes before each of its own steps. */
-function scriptOf(kit: Kit, take: Take): ClientStep[] {
+function scriptOf(kit: Kit, recorded: TranscriptCall): ClientStep[] {
   const script: ClientStep[] = [];
   let unread = 0;
   const wait = () => {
     if (unread > 0) script.push({ receive: unread });
     unread = 0;
   };
-  for (const step of take.steps) {
-    if ("take" in step) {
+  for (const step of recorded.steps) {
+    if ("inner" in step) {
       wait();
-      script.push({ call: step.take.call.call, input: step.take.call.input });
+      script.push({ call: step.inner.call.call, input: step.inner.call.input });
     } else if (step.from === "server") unread += step.message ? 1 : 0;
     else if (step.message) {
       wait();
       script.push({ send: step.message });
     }
   }
-  if (endsItself(kit, take) || endsByMessage(kit, take)) return script;
+  if (endsItself(kit, recorded) || endsByMessage(kit, recorded)) return script;
   wait();
   return [...script, { close: true }];
 }
 
-function endsByMessage(kit: Kit, { call, steps }: Take): boolean {
+function endsByMessage(kit: Kit, { call, steps }: TranscriptCall): boolean {
   const { end = [] } = kit.contract.operations[call.call]?.answer.stream ?? {};
   return steps.some((step) => fromServer(step) && step.message !== undefined && end.includes(step.message.type));
 }
@@ -139,20 +139,30 @@ function notices(): Notices {
   };
 }
 
-async function talkStream(kit: Kit, { call, steps, end }: Take, exchange: Exchange, asked: Notices): Promise<void> {
+async function talkStream(
+  kit: Kit,
+  { call, steps, end }: TranscriptCall,
+  exchange: Exchange,
+  asked: Notices,
+): Promise<void> {
   exchange.begin(kit.contract.operations[call.call]!.answer.status, "text/event-stream");
   for (const step of steps)
-    if ("take" in step) await asked.next();
+    if ("inner" in step) await asked.next();
     else await exchange.write(step.wire);
   if (end?.from !== "server") return;
   if (end.how === "cut") exchange.cut();
   else exchange.end();
 }
 
-async function talkChannel(kit: Kit, { call, steps, end }: Take, exchange: Exchange, asked: Notices): Promise<void> {
+async function talkChannel(
+  kit: Kit,
+  { call, steps, end }: TranscriptCall,
+  exchange: Exchange,
+  asked: Notices,
+): Promise<void> {
   const frames = exchange.accept();
   for (const step of steps)
-    if ("take" in step) await asked.next();
+    if ("inner" in step) await asked.next();
     else if (step.from === "server") frames.send(step.wire);
     else if (step.message) await meetHeard(kit, call.call, frames, step.message as JsonMessage);
   if (end?.from !== "server") return;
@@ -160,7 +170,7 @@ async function talkChannel(kit: Kit, { call, steps, end }: Take, exchange: Excha
   else frames.close(1000);
 }
 
-function answerTake({ answer }: Take, exchange: Exchange): void {
+function answerAsRecorded({ answer }: TranscriptCall, exchange: Exchange): void {
   if (!answer) return exchange.cut();
   exchange.answer(answer.status, answer.type, answer.body);
 }

@@ -3,17 +3,17 @@ import { equal, meet, type ServerCase, Unmet } from "../case.js";
 import type { Kit } from "../kit.js";
 import type { Act, ServerStep } from "../script.js";
 import type { Asking } from "../stage.js";
-import { answerOf, type Take } from "../take.js";
+import { answerOf, type TranscriptCall } from "../transcript-call.js";
 import { meetAnswer } from "./operations.js";
 import { meetMessage, nextMessage, openStream } from "./read.js";
 
 /** The calls of the transcripts: requests, bodies and messages as they stand there. */
-export function takeCase(kit: Kit, take: Take): ServerCase | undefined {
-  const { call, name, at, answer } = take;
-  if (kit.contract.channels[call.call]) return channelTake(kit, take);
-  if (take.end?.how === "cut") return undefined;
+export function transcriptCase(kit: Kit, recorded: TranscriptCall): ServerCase | undefined {
+  const { call, name, at, answer } = recorded;
+  if (kit.contract.channels[call.call]) return channelCase(kit, recorded);
+  if (recorded.end?.how === "cut") return undefined;
   const operation = kit.contract.operations[call.call];
-  if (!operation || (operation.answer.stream && !answer)) return operation && streamTake(kit, take);
+  if (!operation || (operation.answer.stream && !answer)) return operation && streamCase(kit, recorded);
   if (!answer) return undefined;
   const isEmpty = (operation.answer.json ?? operation.answer.text) === undefined;
   return {
@@ -23,16 +23,16 @@ export function takeCase(kit: Kit, take: Take): ServerCase | undefined {
     title: `the call of ${at} is answered as there`,
     at,
     kill: answer.status >= 400 ? "fault-status" : isEmpty ? "alter-input" : "alter-answer",
-    script: [actOf(kit, take)],
+    script: [actOf(kit, recorded)],
     async run(stage) {
-      const came = await stage.request(askingOf(take));
+      const came = await stage.request(askingOf(recorded));
       if (answer.status >= 400) {
         const { code } = unfault(kit.contract, answer.status, answer.body);
         meet(came.status === answer.status, `status ${answer.status}`, `${came.status} ${came.text}`);
         const isOwn = kit.contract.fault.codes?.[code] !== undefined;
         const read = unfault(kit.contract, came.status, came.text);
         meet(!isOwn || read.code === code, `the code ${code}`, came.text);
-      } else meetAnswer(kit, call.call, answerOf(take), came);
+      } else meetAnswer(kit, call.call, answerOf(recorded), came);
       const [called] = (await stage.report()).filter((one) => one.call === call.call);
       if (called)
         meet(equal(called.input, call.input), `the handler to be given ${JSON.stringify(call.input)}`, called.input);
@@ -40,7 +40,7 @@ export function takeCase(kit: Kit, take: Take): ServerCase | undefined {
   };
 }
 
-function askingOf({ call: { request } }: Take): Asking {
+function askingOf({ call: { request } }: TranscriptCall): Asking {
   const { method, target, body } = request;
   return {
     method,
@@ -51,9 +51,9 @@ function askingOf({ call: { request } }: Take): Asking {
 }
 
 /** What the handler of an operation without a stream does. */
-function actOf(kit: Kit, take: Take): Act {
-  const { call, answer } = take;
-  if (answer === undefined || answer.status < 400) return { call: call.call, steps: [{ answer: answerOf(take) }] };
+function actOf(kit: Kit, recorded: TranscriptCall): Act {
+  const { call, answer } = recorded;
+  if (answer === undefined || answer.status < 400) return { call: call.call, steps: [{ answer: answerOf(recorded) }] };
   const { code, message, details, recoverable } = unfault(kit.contract, answer.status, answer.body);
   const known = kit.contract.fault.codes?.[code] !== undefined;
   const refuse = {
@@ -66,13 +66,13 @@ function actOf(kit: Kit, take: Take): Act {
   return { call: call.call, steps: [{ refuse }] };
 }
 
-function streamTake(kit: Kit, take: Take): ServerCase | undefined {
-  const { call, name, at, steps, end } = take;
-  const sent = steps.flatMap((step) => ("take" in step || !step.message ? [] : [step.message]));
+function streamCase(kit: Kit, recorded: TranscriptCall): ServerCase | undefined {
+  const { call, name, at, steps, end } = recorded;
+  const sent = steps.flatMap((step) => ("inner" in step || !step.message ? [] : [step.message]));
   if (sent.length === 0) return undefined;
-  const acts = steps.flatMap((step) => ("take" in step ? [actOf(kit, step.take)] : []));
+  const acts = steps.flatMap((step) => ("inner" in step ? [actOf(kit, step.inner)] : []));
   const script: ServerStep[] = steps.flatMap((step): ServerStep[] =>
-    "take" in step ? [{ call: step.take.call.call }] : step.message ? [{ send: step.message }] : [],
+    "inner" in step ? [{ call: step.inner.call.call }] : step.message ? [{ send: step.message }] : [],
   );
   const isOver = end?.how === "done" && kit.ends(call.call);
   return {
@@ -84,9 +84,9 @@ function streamTake(kit: Kit, take: Take): ServerCase | undefined {
     kill: "drop-message",
     script: [{ call: call.call, steps: isOver ? script : [...script, { hold: true }] }, ...acts],
     async run(stage) {
-      const { opened, messages } = await openStream(kit, stage, call.call, askingOf(take));
+      const { opened, messages } = await openStream(kit, stage, call.call, askingOf(recorded));
       for (const step of steps)
-        if ("take" in step) await stage.request(askingOf(step.take));
+        if ("inner" in step) await stage.request(askingOf(step.inner));
         else if (step.message) await messages.meet([step.message]);
       opened.abort();
     },
@@ -94,11 +94,11 @@ function streamTake(kit: Kit, take: Take): ServerCase | undefined {
 }
 
 /** A channel of a transcript. */
-function channelTake(kit: Kit, take: Take): ServerCase | undefined {
-  const { call, name, at } = take;
+function channelCase(kit: Kit, recorded: TranscriptCall): ServerCase | undefined {
+  const { call, name, at } = recorded;
   // Whether the first ask is still open when the second comes is the network's chance: the cases of exchanges hold it open.
-  const steps = take.steps.filter((step) => "take" in step || !step.busy);
-  if (take.answer || take.end?.how === "cut" || !steps.some((step) => "wire" in step && step.from === "server"))
+  const steps = recorded.steps.filter((step) => "inner" in step || !step.busy);
+  if (recorded.answer || recorded.end?.how === "cut" || !steps.some((step) => "wire" in step && step.from === "server"))
     return undefined;
   const first = steps.flatMap((step) =>
     "wire" in step && step.from === "server" && step.message ? [step.message] : [],
@@ -107,11 +107,11 @@ function channelTake(kit: Kit, take: Take): ServerCase | undefined {
   // A part of a conversation that real peers held: no server begins with it.
   if (open?.server !== undefined && first?.type !== open.server) return undefined;
   const script: ServerStep[] = steps.flatMap((step): ServerStep[] => {
-    if ("take" in step) return [{ call: step.take.call.call }];
+    if ("inner" in step) return [{ call: step.inner.call.call }];
     if (step.from === "client") return step.heard ? [{ receive: step.message!.type }] : [];
     return step.message && !step.reaction ? [{ send: step.message }] : [];
   });
-  const acts = steps.flatMap((step) => ("take" in step ? [actOf(kit, step.take)] : []));
+  const acts = steps.flatMap((step) => ("inner" in step ? [actOf(kit, step.inner)] : []));
   return {
     id: `server/transcript/${name}`,
     side: "server",
@@ -121,11 +121,11 @@ function channelTake(kit: Kit, take: Take): ServerCase | undefined {
     kill: "drop-message",
     script: [{ call: call.call, steps: [...script, { hold: true }] }, ...acts],
     async run(stage) {
-      const frames = await stage.socket(askingOf(take));
+      const frames = await stage.socket(askingOf(recorded));
       if ("status" in frames) throw new Unmet("a WebSocket to open (101)", `${frames.status} ${frames.text}`);
       try {
         for (const step of steps) {
-          if ("take" in step) await stage.request(askingOf(step.take));
+          if ("inner" in step) await stage.request(askingOf(step.inner));
           else if (step.from === "client") frames.send(step.wire);
           else if (step.reaction) {
             const { type } = await nextMessage(kit, call.call, frames);

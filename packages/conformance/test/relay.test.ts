@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import * as ws from "ws";
 import { type Cutter, cutEvents, cutFrames } from "../src/node/cutter.js";
-import { Lane } from "../src/node/lane.js";
+import { Relay } from "../src/node/relay.js";
 
 const { Sender } = ws as unknown as {
   readonly Sender: { frame(data: Buffer, options: object): Buffer[] };
@@ -67,12 +67,12 @@ describe.each(Object.entries(cases))("%s", (_, { cut, messages }) => {
     }
   });
 
-  test("pass a lane that spoils one of them once, and as they are after that", () => {
+  test("pass a relay that spoils one of them once, and as they are after that", () => {
     for (const how of ["duplicate", "malformed"] as const)
       for (const chunks of splits(Buffer.concat(messages))) {
-        const { lane, passed } = laneOf(cut(), cut === cutFrames);
-        lane.spoil(how);
-        for (const chunk of chunks) lane.pass(chunk);
+        const { relay, passed } = laneOf(cut(), cut === cutFrames);
+        relay.spoil(how);
+        for (const chunk of chunks) relay.pass(chunk);
         const bytes = Buffer.concat(passed);
         const all = Buffer.concat(messages);
         const first = messages[0]!;
@@ -85,30 +85,30 @@ describe.each(Object.entries(cases))("%s", (_, { cut, messages }) => {
 
 function laneOf(cut: Cutter, socket: boolean) {
   const passed: Buffer[] = [];
-  const lane = new Lane();
+  const relay = new Relay();
   const source = new PassThrough();
-  lane.attach(source, (bytes) => void passed.push(bytes), cut, socket);
-  return { lane, passed };
+  relay.attach(source, (bytes) => void passed.push(bytes), cut, socket);
+  return { relay, passed };
 }
 
-test("a lane's own message goes between two of the peer, never into one", () => {
-  const { lane, passed } = laneOf(cutFrames(), true);
+test("a relay's own message goes between two of the peer, never into one", () => {
+  const { relay, passed } = laneOf(cutFrames(), true);
   const whole = frame("hello");
-  lane.pass(whole.subarray(0, 3));
-  lane.inject(frame("mine"));
+  relay.pass(whole.subarray(0, 3));
+  relay.inject(frame("mine"));
   expect(passed).toEqual([whole.subarray(0, 3)]);
-  lane.pass(whole.subarray(3));
+  relay.pass(whole.subarray(3));
   expect(Buffer.concat(passed)).toEqual(Buffer.concat([whole, frame("mine")]));
 });
 
 test("a ping passes while a message is held", () => {
-  const { lane, passed } = laneOf(cutFrames(), true);
-  lane.spoil("duplicate");
+  const { relay, passed } = laneOf(cutFrames(), true);
+  relay.spoil("duplicate");
   const part = frame("ab", { fin: false });
-  lane.pass(part);
-  lane.pass(frame("", { opcode: 9 }));
+  relay.pass(part);
+  relay.pass(frame("", { opcode: 9 }));
   expect(passed).toEqual([frame("", { opcode: 9 })]);
-  lane.pass(frame("cd", { opcode: 0 }));
+  relay.pass(frame("cd", { opcode: 0 }));
   expect(passed).toHaveLength(2);
 });
 

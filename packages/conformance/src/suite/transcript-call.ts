@@ -8,16 +8,16 @@ type Answer = Extract<TranscriptLine, { readonly status: number }>;
 type Sent = Extract<TranscriptLine, { readonly wire: string }>;
 
 /** One call of a transcript, with what happened on it. */
-export interface Take {
+export interface TranscriptCall {
   readonly name: string;
   readonly at: string;
   readonly call: Call & { readonly request: NonNullable<Call["request"]> };
   answer?: Answer;
-  readonly steps: TakeStep[];
+  readonly steps: TranscriptStep[];
   end?: { readonly from: "client" | "server"; readonly how: "done" | "close" | "cut" };
 }
 
-export type TakeStep =
+export type TranscriptStep =
   | {
       readonly from: "client" | "server";
       readonly wire: string;
@@ -33,25 +33,25 @@ export type TakeStep =
       readonly busy?: true;
     }
   /** An operation that is called while the stream or channel is open. */
-  | { readonly take: Take };
+  | { readonly inner: TranscriptCall };
 
-/** The calls of all transcripts. An operation between the messages of a stream is a step of the stream, and a take of its own. */
-export function takesOf(kit: Kit): Take[] {
+/** The calls of all transcripts. An operation between the messages of a stream is a step of the stream, and a call of its own. */
+export function transcriptCallsOf(kit: Kit): TranscriptCall[] {
   return Object.entries(kit.document.transcripts).flatMap(([name, lines]) => takesIn(kit, name, lines));
 }
 
-function takesIn(kit: Kit, name: string, lines: readonly TranscriptLine[]): Take[] {
+function takesIn(kit: Kit, name: string, lines: readonly TranscriptLine[]): TranscriptCall[] {
   const { operations, channels } = kit.contract;
-  const takes: Take[] = [];
-  let carrier: Take | undefined;
-  let last: Take | undefined;
+  const all: TranscriptCall[] = [];
+  let carrier: TranscriptCall | undefined;
+  let last: TranscriptCall | undefined;
   for (const [index, line] of lines.entries()) {
     if ("call" in line && line.request) {
       const at = `transcripts/${name}.jsonl:${index + 1}`;
-      last = { name: `${name}/${index + 1}`, at, call: line as Take["call"], steps: [] };
-      takes.push(last);
+      last = { name: `${name}/${index + 1}`, at, call: line as TranscriptCall["call"], steps: [] };
+      all.push(last);
       if (channels[line.call] || operations[line.call]?.answer.stream) carrier = last;
-      else if (carrier && !carrier.end && carrier.steps.length > 0) carrier.steps.push({ take: last });
+      else if (carrier && !carrier.end && carrier.steps.length > 0) carrier.steps.push({ inner: last });
     } else if ("status" in line && last) {
       last.answer = line;
       if (carrier === last) carrier = undefined;
@@ -61,11 +61,11 @@ function takesIn(kit: Kit, name: string, lines: readonly TranscriptLine[]): Take
       carrier = undefined;
     }
   }
-  for (const take of takes) reactions(kit, take);
-  return takes;
+  for (const recorded of all) reactions(kit, recorded);
+  return all;
 }
 
-function stepOf({ from, wire, message, read, unknown }: Sent): TakeStep {
+function stepOf({ from, wire, message, read, unknown }: Sent): TranscriptStep {
   const known = message !== undefined && !unknown;
   return {
     from,
@@ -78,12 +78,12 @@ function stepOf({ from, wire, message, read, unknown }: Sent): TakeStep {
 }
 
 /** Marks what a server does by the contract alone, without its handler. */
-function reactions(kit: Kit, { call, steps }: Take): void {
+function reactions(kit: Kit, { call, steps }: TranscriptCall): void {
   const channel = kit.contract.channels[call.call];
   if (!channel) return;
   const asks = new OpenAsks(kit.contract, "client");
   for (const [index, step] of steps.entries()) {
-    if ("take" in step) continue;
+    if ("inner" in step) continue;
     const { from, message } = step;
     if (from === "client") {
       if (message) asks.open(message);
@@ -102,7 +102,7 @@ function reactions(kit: Kit, { call, steps }: Take): void {
 }
 
 /** The documented form of what a transcript's server answered. */
-export function answerOf({ call, answer }: Take): Json {
+export function answerOf({ call, answer }: TranscriptCall): Json {
   if (answer === undefined) return null;
   if (answer.answer !== undefined) return answer.answer;
   try {

@@ -7,72 +7,72 @@ import { WebSocket, WebSocketServer } from "ws";
 import { cutChunks, cutEvents } from "../src/node/cutter.js";
 import { forward } from "../src/node/forward.js";
 import { frames } from "../src/node/frames.js";
-import { Lane } from "../src/node/lane.js";
 import { type Connected, proxy } from "../src/node/proxy.js";
+import { Relay } from "../src/node/relay.js";
 import { Recorder } from "../src/recorder.js";
 import { type Entry, type Line, parseLine } from "../src/recording.js";
 
 // How a tool holds, slows, repeats and cuts what passes a proxy.
 
-/** A direction that passes a lane, and what came of it. */
+/** A direction that passes a relay, and what came of it. */
 function passing(cut = cutChunks) {
   const [from, to] = [new PassThrough(), new PassThrough()];
-  const lane = new Lane();
+  const relay = new Relay();
   const shown: string[] = [];
-  forward(from, to, (chunk) => shown.push(chunk.toString()), { lane, cut });
+  forward(from, to, (chunk) => shown.push(chunk.toString()), { relay, cut });
   const came: string[] = [];
   to.on("data", (chunk: Buffer) => came.push(chunk.toString()));
   const turn = async () => {
     for (let at = 0; at < 5; at++) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { from, to, lane, shown, came, turn };
+  return { from, to, relay, shown, came, turn };
 }
 
-describe("a lane", () => {
+describe("a relay", () => {
   test("holds what passes from a stall to its release", async () => {
-    const { from, lane, came, shown, turn } = passing();
+    const { from, relay, came, shown, turn } = passing();
     from.write("a");
     await turn();
-    lane.stall();
-    expect(lane.flowing).toBe(false);
+    relay.stall();
+    expect(relay.flowing).toBe(false);
     from.write("b");
     await turn();
     expect([came, from.isPaused()]).toEqual([["a"], true]);
-    lane.release();
+    relay.release();
     await turn();
-    expect([came, shown, lane.flowing]).toEqual([["a", "b"], ["a", "b"], true]);
+    expect([came, shown, relay.flowing]).toEqual([["a", "b"], ["a", "b"], true]);
   });
 
   test("that stalls before its connection is open holds it from the first byte", async () => {
     const [from, to] = [new PassThrough(), new PassThrough()];
-    const lane = new Lane();
-    lane.stall();
-    forward(from, to, () => {}, { lane, cut: cutChunks });
+    const relay = new Relay();
+    relay.stall();
+    forward(from, to, () => {}, { relay, cut: cutChunks });
     // Neither listens for data on a paused source.
     expect(from.isPaused()).toBe(true);
-    lane.release();
+    relay.release();
     expect(from.isPaused()).toBe(false);
   });
 
   test("that stalls does not go on when its sink has room again", () => {
     for (const stalls of [false, true]) {
       const [from, to] = [new PassThrough(), new PassThrough({ highWaterMark: 1 })];
-      const lane = new Lane();
-      forward(from, to, () => {}, { lane, cut: cutChunks });
+      const relay = new Relay();
+      forward(from, to, () => {}, { relay, cut: cutChunks });
       from.emit("data", Buffer.from("12345"));
-      if (stalls) lane.stall();
+      if (stalls) relay.stall();
       to.emit("drain");
       expect(from.isPaused()).toBe(stalls);
     }
   });
 
   test("sends a message of the tool's own at once where none passes, and only where there is a connection", async () => {
-    expect(new Lane().inject(Buffer.from("x"))).toBe(false);
-    const { from, lane, came, turn } = passing(cutEvents());
-    expect(lane.inject(Buffer.from("mine"))).toBe(true);
+    expect(new Relay().inject(Buffer.from("x"))).toBe(false);
+    const { from, relay, came, turn } = passing(cutEvents());
+    expect(relay.inject(Buffer.from("mine"))).toBe(true);
     from.write("data: 1\n");
     await turn();
-    expect(lane.inject(Buffer.from("later"))).toBe(true);
+    expect(relay.inject(Buffer.from("later"))).toBe(true);
     await turn();
     expect(came).toEqual(["mine", "data: 1\n"]);
     from.write("\n");
@@ -81,8 +81,8 @@ describe("a lane", () => {
   });
 
   test.each(["end", "close"])("sends the part of a message that it held when its source has its %s", async (how) => {
-    const { from, lane, came, turn } = passing(cutEvents());
-    lane.spoil("duplicate");
+    const { from, relay, came, turn } = passing(cutEvents());
+    relay.spoil("duplicate");
     from.write("data: 1\n");
     await turn();
     expect(came).toEqual([]);
@@ -96,13 +96,13 @@ describe("a lane", () => {
     afterEach(() => vi.useRealTimers());
 
     test("waits behind each chunk, until it is released", async () => {
-      const { from, lane, came, turn } = passing();
-      lane.slow(100);
+      const { from, relay, came, turn } = passing();
+      relay.slow(100);
       from.write("a");
       await turn();
       from.write("b");
       await turn();
-      expect([came, lane.flowing, from.isPaused()]).toEqual([["a"], false, true]);
+      expect([came, relay.flowing, from.isPaused()]).toEqual([["a"], false, true]);
       vi.advanceTimersByTime(99);
       await turn();
       expect(came).toEqual(["a"]);
@@ -110,9 +110,9 @@ describe("a lane", () => {
       await turn();
       expect(came).toEqual(["a", "b"]);
       vi.advanceTimersByTime(100);
-      expect(lane.flowing).toBe(true);
-      lane.release();
-      expect([vi.getTimerCount(), lane.flowing]).toEqual([0, true]);
+      expect(relay.flowing).toBe(true);
+      relay.release();
+      expect([vi.getTimerCount(), relay.flowing]).toEqual([0, true]);
       for (const one of ["c", "d"]) {
         from.write(one);
         await turn();
@@ -121,17 +121,17 @@ describe("a lane", () => {
     });
 
     test("does not go on in a stall, and keeps no timer at its end", async () => {
-      const { from, lane, came, turn } = passing();
-      lane.slow(100);
+      const { from, relay, came, turn } = passing();
+      relay.slow(100);
       from.write("a");
       await turn();
-      lane.stall();
+      relay.stall();
       vi.advanceTimersByTime(100);
       from.write("b");
       await turn();
       expect([came, from.isPaused()]).toEqual([["a"], true]);
-      lane.release();
-      lane.slow(50);
+      relay.release();
+      relay.slow(50);
       await turn();
       expect([came, vi.getTimerCount()]).toEqual([["a", "b"], 1]);
       from.emit("close");
@@ -174,7 +174,7 @@ test("a proxy's tool repeats an event, and cuts an answer", async () => {
   while (connected.length === 0) await new Promise((resolve) => setImmediate(resolve));
   const [one] = connected;
   expect({ id: one!.id, socket: one!.socket }).toEqual({ id: 1, socket: false });
-  one!.lanes.server.spoil("duplicate");
+  one!.relays.server.spoil("duplicate");
   const reader = (await asked).body!.getReader();
   let text = "";
   while (text.length < 18) text += Buffer.from((await reader.read()).value!).toString();
@@ -195,7 +195,7 @@ test("a proxy's tool sends a frame of its own, and cuts a WebSocket", async () =
   expect(one!.socket).toBe(true);
   const heard: string[] = [];
   socket.on("message", (data) => heard.push(String(data)));
-  one!.lanes.server.inject(Buffer.from([0x81, 4, ...Buffer.from("mine")]));
+  one!.relays.server.inject(Buffer.from([0x81, 4, ...Buffer.from("mine")]));
   socket.send("yours");
   while (heard.length < 2) await new Promise((resolve) => setImmediate(resolve));
   expect(heard).toEqual(["mine", "yours"]);

@@ -8,7 +8,7 @@ import { TranscriptEntries, transcriptHeader } from "../transcript.js";
 type Request = Extract<Entry, { kind: "request" }>;
 
 /** One connection of a recording: its request, and what happened after it. */
-export interface Take {
+export interface RecordedConnection {
   readonly request: Request;
   /** Of the request, as `comparable` gives it; undefined where it had none. */
   body: string | undefined;
@@ -25,19 +25,19 @@ export interface Step {
 }
 
 /** A recording in memory, as replays need it. */
-export interface Tape {
+export interface LoadedRecording {
   readonly header: Header;
   readonly entries: readonly Entry[];
   /** In the order of their requests. */
-  readonly takes: readonly Take[];
+  readonly connections: readonly RecordedConnection[];
   readonly ending: Ending;
 }
 
 /** Reads a recording, or with its contract a transcript, to be replayed. Throws `TypeError` if it has nothing to replay. */
-export async function loadTape(
+export async function loadRecording(
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   options: Pick<ReadOptions, "hash" | "contract"> = {},
-): Promise<Tape> {
+): Promise<LoadedRecording> {
   let header: Header | undefined;
   const entries: Entry[] = [];
   const ending = await read(chunks, {
@@ -54,13 +54,13 @@ export async function loadTape(
     const flaw = unsendable(entry);
     if (flaw !== undefined) throw misuse(`entry ${at + 1} cannot be replayed: ${flaw}`);
   }
-  const takes = takesOf(entries);
-  const switched = takes.find(
+  const connections = connectionsIn(entries);
+  const switched = connections.find(
     ({ request, steps }) =>
       !request.socket && steps.some(({ entry }) => entry.kind === "response" && entry.status === 101),
   );
   if (switched) throw misuse(`${nameOf(switched)} asks for no WebSocket, and is answered 101`);
-  return { header, entries, takes, ending };
+  return { header, entries, connections, ending };
 }
 
 /** Why an entry cannot be sent again; undefined if it can. */
@@ -73,21 +73,21 @@ export function unsendable(entry: Entry): string | undefined {
 /** Codes of a close frame (RFC 6455, section 7.4), and 1005 and 1006, which stand for a close without one. */
 const isCloseCode = (code: number) => (code >= 1000 && code <= 1014 && code !== 1004) || (code >= 3000 && code <= 4999);
 
-export function takesOf(entries: readonly Entry[]): Take[] {
-  const takes = new Map<number, Take>();
+export function connectionsIn(entries: readonly Entry[]): RecordedConnection[] {
+  const connections = new Map<number, RecordedConnection>();
   for (const [at, entry] of entries.entries()) {
-    const take = takes.get(entry.c);
-    if (entry.kind === "request") takes.set(entry.c, { request: entry, body: undefined, at, steps: [] });
-    else if (entry.kind === "body" && entry.from === "client" && take) {
-      take.body = entry.base64 === undefined ? entry.text : dataOf(entry.base64);
-      if (entry.base64 !== undefined) take.base64 = entry.base64;
-    } else take?.steps.push({ entry, at });
+    const connection = connections.get(entry.c);
+    if (entry.kind === "request") connections.set(entry.c, { request: entry, body: undefined, at, steps: [] });
+    else if (entry.kind === "body" && entry.from === "client" && connection) {
+      connection.body = entry.base64 === undefined ? entry.text : dataOf(entry.base64);
+      if (entry.base64 !== undefined) connection.base64 = entry.base64;
+    } else connection?.steps.push({ entry, at });
   }
-  return [...takes.values()];
+  return [...connections.values()];
 }
 
 /** How many of the server's messages a replay cannot compare: their text was left out, or they are binary frames. */
-export function uncompared({ entries }: Tape): number {
+export function uncompared({ entries }: LoadedRecording): number {
   const isUncompared = (entry: Entry) =>
     entry.from === "server" &&
     (("size" in entry && entry.size !== undefined) || (entry.kind === "frame" && entry.base64 !== undefined));
@@ -95,7 +95,7 @@ export function uncompared({ entries }: Tape): number {
 }
 
 /** Describes a connection in a replay's problems. */
-export function nameOf({ request: { method, target, socket } }: Take): string {
+export function nameOf({ request: { method, target, socket } }: RecordedConnection): string {
   return `${socket ? "WebSocket" : method} ${target}`;
 }
 
@@ -105,11 +105,11 @@ export function resumes(headers: Request["headers"]): boolean {
 }
 
 /** A contract's transcript as a recording. */
-export function tapeOf(contract: AnyContract, lines: readonly TranscriptLine[]): Tape {
+export function transcriptRecording(contract: AnyContract, lines: readonly TranscriptLine[]): LoadedRecording {
   const entries: Entry[] = [];
   const reader = new TranscriptEntries(contract, (entry) => void entries.push(entry));
   for (const line of lines) reader.line(line);
   reader.end();
   const ending = { state: "complete", lines: lines.length } as const;
-  return { header: transcriptHeader(contract), entries, takes: takesOf(entries), ending };
+  return { header: transcriptHeader(contract), entries, connections: connectionsIn(entries), ending };
 }
