@@ -64,6 +64,9 @@ function find(files: ContractFolder["files"], file: string, pointer: string): { 
   if (text === undefined) return { line: 1, exact: false };
   const steps = parsePointer(pointer);
   if (file.endsWith(".jsonl")) return { line: Number(steps[0] ?? 0) + 1, exact: true };
+  // Without being parsed: it may be nested too deep.
+  if (steps.length === 0)
+    return { line: text.slice(0, Math.max(0, text.search(/\S/))).split("\n").length, exact: true };
   let node = jsonc.parseTree(text);
   let exact = true;
   for (const step of steps) {

@@ -51,6 +51,7 @@ export async function ensureServer(options: ServerCommand): Promise<EnsuredServe
   const { port, health, within = 10_000, signal } = options;
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw misuse(`port is a whole number from 1 to 65535, not ${String(port)}`);
+  assertCommand(options.command);
   const url = `http://127.0.0.1:${port}`;
   const what = `the server at ${url}`;
   const running: EnsuredServer = { url, process: undefined, stop: async () => {} };
@@ -89,6 +90,12 @@ export async function ensureServer(options: ServerCommand): Promise<EnsuredServe
   }
 }
 
+function assertCommand(command: unknown): void {
+  const isList = Array.isArray(command) && command.every((part) => typeof part === "string" && !part.includes("\0"));
+  if (!isList || !command[0])
+    throw misuse('command is a list of a program and its arguments, such as ["node", "server.js"]');
+}
+
 /** A process that may become the server. */
 interface Started {
   readonly program: string;
@@ -103,14 +110,20 @@ async function start({ command, cwd, env }: ServerCommand, logPath: string): Pro
   const [program, ...args] = command;
   // A file, because a pipe ends with this program, and then the first line that is logged ends the server.
   const log = await open(logPath, "w", 0o600);
-  const child = spawn(program, args, {
-    cwd,
-    env,
-    stdio: ["ignore", "ignore", log.fd],
-    // Its own process group: Ctrl-C in this program's terminal does not reach it.
-    detached: true,
-    windowsHide: true,
-  });
+  let child: ChildProcess;
+  try {
+    child = spawn(program, args, {
+      cwd,
+      env,
+      stdio: ["ignore", "ignore", log.fd],
+      // Its own process group: Ctrl-C in this program's terminal does not reach it.
+      detached: true,
+      windowsHide: true,
+    });
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
   child.unref();
   let ended: string | undefined;
   child.on("error", ({ message }) => {
@@ -128,7 +141,11 @@ async function start({ command, cwd, env }: ServerCommand, logPath: string): Pro
     },
     async failure(what) {
       const body = (await readFile(logPath, "utf8").catch(() => "")).slice(-MAX_SAID).trim();
-      const lines = body.split("\n").reverse();
+      // The frames of a stack have names of errors too.
+      const lines = body
+        .split("\n")
+        .filter((line) => !/^\s*at /.test(line))
+        .reverse();
       const why = [`${ended}`, lines.find((line) => /error|exception/i.test(line)) ?? lines[0]]
         .filter(Boolean)
         .join(": ");

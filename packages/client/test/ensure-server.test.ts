@@ -201,6 +201,17 @@ describe("ensureServer", () => {
       { code: "timeout", retryable: true, message: expect.stringContaining("was not ready within 300 ms") },
     ],
   ];
+  test.each([undefined, [], "node server.js", [""], ["node", 5], ["node", "a\0b"], [undefined], {}])(
+    "takes no %s for a command, and leaves no file open",
+    async (command) => {
+      await expect(ensureServer({ command, port: 1 } as never)).rejects.toMatchObject({
+        name: "TypeError",
+        code: "usage",
+        message: expect.stringContaining("command"),
+      });
+    },
+  );
+
   test.each(failing)("says what is wrong with %s, and leaves no process", async (_, options, error) => {
     const port = await freePort();
     await expect(ensureServer(options(port))).rejects.toMatchObject({ name: "Disconnected", ...error });

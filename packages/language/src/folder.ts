@@ -31,6 +31,19 @@ export interface ParsedFolder {
   readonly findings: readonly Finding[];
 }
 
+/** Objects and lists within each other in a file: whatever walks a schema calls itself for each. A message may have 64 levels. */
+const MAX_NESTED = 256;
+
+/** Goes level by level, because it may be deeper than functions can call themselves. */
+function isDeeperThan(limit: number, value: object): boolean {
+  let level: object[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === limit) return true;
+    level = level.flatMap((one) => Object.values(one).filter((child) => typeof child === "object" && child !== null));
+  }
+  return false;
+}
+
 /** Parses every file of a folder; broken ones are left out and reported. */
 export function parse(folder: ContractFolder): ParsedFolder {
   const findings: Finding[] = [...(folder.findings ?? [])];
@@ -45,8 +58,9 @@ export function parse(folder: ContractFolder): ParsedFolder {
       findings.push({ rule: "json", file, pointer, message: words, at });
       return undefined;
     }
-    if (isObject(value)) return value;
-    findings.push({ rule: "json", file, pointer, message: "must be a JSON object" });
+    if (isObject(value) && !isDeeperThan(MAX_NESTED, value)) return value;
+    const message = isObject(value) ? `is nested deeper than ${MAX_NESTED} levels` : "must be a JSON object";
+    findings.push({ rule: "json", file, pointer, message });
     return undefined;
   };
   const files = Object.keys(folder.files).sort();

@@ -71,6 +71,21 @@ describe("load", () => {
     ["contract.json is missing", { "contract.json": null }, "pets/contract.json: is missing"],
     ["contract.json is not JSON", { "contract.json": "{" }, "pets/contract.json: is not JSON"],
     ["contract.json is not an object", { "contract.json": "[]" }, "pets/contract.json: must be a JSON object"],
+    [
+      "a schema is nested deeper than functions call themselves",
+      { "messages/said.json": `${'{"items":'.repeat(100_000)}true${"}".repeat(100_000)}` },
+      "pets/messages/said.json: is nested deeper than 256 levels",
+    ],
+    [
+      "an example is nested a level too deep",
+      { "messages/said.json": `{"title":"SaidMessage","examples":${"[".repeat(256)}${"]".repeat(256)}}` },
+      "pets/messages/said.json: is nested deeper than 256 levels",
+    ],
+    [
+      "a transcript line is nested too deep",
+      { "transcripts/flow.jsonl": `{"note":${"[".repeat(256)}${"]".repeat(256)}}` },
+      "pets/transcripts/flow.jsonl#/0: is nested deeper than 256 levels",
+    ],
     ["a schema is not JSON", { "messages/said.json": "nope" }, "pets/messages/said.json: is not JSON"],
     [
       "a schema is missing",
