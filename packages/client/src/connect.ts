@@ -37,7 +37,7 @@ interface Reading {
 export function connect<Client>(contract: ContractValue<Client, unknown>, connection: ConnectOptions = {}): Client {
   const any = contract as unknown as AnyContract;
   check(any);
-  assertOptions(connection);
+  assertOptions(any, connection);
   const requesting = requests(any, connection);
   const operating = operations(any, connection, requesting);
   const readings = new Set<Reading>();

@@ -1,5 +1,5 @@
-import type { CallOptions, OnConnection, OpenSocket, Unknown, Violation } from "@parlance/wire";
-import { assertForms, assertLimits, type Forms, misuse } from "@parlance/wire/errors";
+import type { AnyContract, CallOptions, OnConnection, OpenSocket, Unknown, Violation } from "@parlance/wire";
+import { assertForms, assertLimits, assertProfile, type Forms, misuse } from "@parlance/wire/errors";
 
 export interface ConnectOptions {
   /**
@@ -91,8 +91,9 @@ const OF_CLIENTS: Forms = {
 };
 
 /** @throws `TypeError` that names the option of a client that has another form */
-export function assertOptions(options: ConnectOptions): void {
+export function assertOptions(contract: AnyContract, options: ConnectOptions): void {
   assertShared(options, OF_CLIENTS);
+  assertProfile(contract, options.profile);
   assertLimits(options, "maxMessageSize", "maxQueued", "reconnectFor", "idleTimeout", "answerTimeout");
   const { retryWaits: waits = [] } = options as { readonly retryWaits?: unknown };
   if (!Array.isArray(waits) || !waits.every((wait) => Number.isFinite(wait) && wait >= 0))

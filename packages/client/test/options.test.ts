@@ -50,7 +50,7 @@ const ofClients: Readonly<Record<string, Values>> = {
   headers,
   fetch: callback,
   webSocket: callback,
-  profile: { wrong: [5, {}, null, () => "x"], right: ["x"] },
+  profile: { wrong: [5, {}, null, () => "x", "nosuch", "toString"], right: [] },
   onUnknown: callback,
   onViolation: callback,
   onConnection: callback,

@@ -1,5 +1,5 @@
 import type { AnyContract } from "@parlance/wire";
-import { assertForms, type Forms, misuse } from "@parlance/wire/errors";
+import { assertForms, assertProfile, type Forms, misuse } from "@parlance/wire/errors";
 import type { CallbackOptions, Hooks } from "./hooks.js";
 import { hostNamed, type OriginOptions } from "./http/origin.js";
 import type { IdentityOptions } from "./identity.js";
@@ -63,7 +63,7 @@ const HOOKS: Readonly<Record<keyof Hooks, true>> = {
  *
  * @throws `TypeError` that names the option
  */
-export function assertServeOptions({ name, profiles = {} }: AnyContract, options: ServeOptions): void {
+export function assertServeOptions(contract: AnyContract, options: ServeOptions): void {
   assertForms(options, FORMS);
   const { onError, hooks = {}, hosts = [], profile, log, cluster } = options;
   if ((onError as unknown) === true) throw misuse("onError is a function, or false to discard errors");
@@ -76,10 +76,7 @@ export function assertServeOptions({ name, profiles = {} }: AnyContract, options
       throw misuse(
         `hosts has ${JSON.stringify(host)}: write a name or an address alone, such as "agent.example.com" or "[::1]"`,
       );
-  if (profile !== undefined && !Object.hasOwn(profiles, profile))
-    throw misuse(
-      `${name} has no profile ${JSON.stringify(profile)}: it has ${Object.keys(profiles).join(", ") || "none"}`,
-    );
+  assertProfile(contract, profile);
   assertMethods("log", log, ["open", "state", "read", "tail"]);
   assertMethods("cluster", cluster, ["join"]);
 }

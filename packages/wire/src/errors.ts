@@ -90,6 +90,16 @@ export function assertForms(options: object, forms: Forms): void {
   }
 }
 
+/** @throws `TypeError` with the code `usage` for a profile that the contract does not have */
+export function assertProfile(
+  { name, profiles = {} }: { readonly name: string; readonly profiles?: object },
+  profile: string | undefined,
+): void {
+  if (profile === undefined || Object.hasOwn(profiles, profile)) return;
+  const known = Object.keys(profiles).join(", ") || "none";
+  throw misuse(`${name} has no profile ${JSON.stringify(profile)}: it has ${known}`);
+}
+
 /** A `Map` or a `Headers` is no object here: it has no named fields, so that its entries would be ignored. */
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "list";
