@@ -1,5 +1,5 @@
 import { markFew } from "./greedy.js";
-import { type Interned, internByHash, internExactly } from "./intern.js";
+import { type Interned, internByHash } from "./intern.js";
 import { compareNumbers } from "./myers.js";
 import { slideChanges } from "./slide.js";
 import { commonEnds, isSameRun, type Source } from "./source.js";
@@ -36,10 +36,10 @@ export function diffLines(a: Source, b: Source, options: LineDiffOptions = {}): 
   const added = flags.subarray(a.length + 1);
   if (!markFew(a, b, start, aEnd, bEnd, removed, added)) {
     markMany(internByHash(a, b, start, aEnd, bEnd), start, options.cost, removed, added);
+    // Two lines have the same hashes, once in an age: then all lines are other ones.
     if (!isTrue(a, b, removed, added)) {
-      removed.fill(0);
-      added.fill(0);
-      markMany(internExactly(a, b, start, aEnd, bEnd), start, options.cost, removed, added);
+      removed.fill(1, start, aEnd);
+      added.fill(1, start, bEnd);
     }
   }
   slideChanges(a, removed, added, options.readable ?? true);

@@ -7,7 +7,7 @@ export interface Interned {
   readonly size: number;
 }
 
-/** Numbers the lines by two 32-bit hashes of each. Lines found equal must be compared, and on a mismatch numbered by `internExactly`. */
+/** Numbers the lines by two 32-bit hashes of each, so lines found equal must be compared. */
 export function internByHash(a: Source, b: Source, start: number, aEnd: number, bEnd: number): Interned {
   const total = aEnd + bEnd - 2 * start;
   const mask = (2 << (32 - Math.clz32(total))) - 1;
@@ -36,21 +36,6 @@ export function internByHash(a: Source, b: Source, start: number, aEnd: number, 
     return numbers;
   };
   return { left: intern(a, aEnd), right: intern(b, bEnd), size };
-}
-
-export function internExactly(a: Source, b: Source, start: number, aEnd: number, bEnd: number): Interned {
-  const seen = new Map<string, number>();
-  const intern = ({ text, starts }: Source, to: number): Int32Array => {
-    const numbers = new Int32Array(to - start);
-    for (let i = start; i < to; i++) {
-      const line = text.slice(starts[i], starts[i + 1]);
-      const number = seen.get(line) ?? seen.size;
-      if (number === seen.size) seen.set(line, number);
-      numbers[i - start] = number;
-    }
-    return numbers;
-  };
-  return { left: intern(a, aEnd), right: intern(b, bEnd), size: seen.size };
 }
 
 /** Two hashes for each line. The multipliers are random per process, so collisions cannot be prepared. */
