@@ -187,6 +187,8 @@ async function measure(): Promise<void> {
         ...(side === "parlance" && { aim: 0.6 }),
       });
     }
+    const value = median(figures.fastify) / median(figures.parlance);
+    row({ topic: "JSON operations beside Fastify", name, value, aim: 0.9 });
     const ratios = SIDES.slice(1).map((side) => `${side} ${(bare / median(figures[side])).toFixed(2)}`);
     console.log(`  ${name}: ${ratios.join("   ")}   (bare ${bare.toFixed(1)} µs)`);
   }

@@ -68,7 +68,7 @@ async function measure(): Promise<void> {
     await ours.close();
     bare.close();
     const [mine, theirs] = [median(rates.parlance), median(rates.bare)];
-    const aim = together > 1 ? 1.2 : 0.9;
+    const aim = together > 1 ? 1.1 : 0.85;
     row({ topic: "one stream beside node:http", name: `${together} a tick`, value: mine / theirs, aim });
     console.log(
       `  ${String(together).padStart(2)} a tick: parlance ${thousands(mine)}   bare ${thousands(theirs)}   ratio ${(mine / theirs).toFixed(2)} (aim ${aim})`,
