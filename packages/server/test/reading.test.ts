@@ -7,6 +7,7 @@ import type { RemoteStreams } from "../src/ports.js";
 import type { Entry, EventLog } from "../src/resume/event-log.js";
 import { readers } from "../src/resume/readers.js";
 import { newRun } from "../src/resume/run.js";
+import type { Push } from "../src/stream/writer.js";
 
 // Readers of a resumable stream, without a log.
 
@@ -146,7 +147,7 @@ describe("A reader", () => {
 
   test("that has all gets what comes without the log, until it has no room", async () => {
     const { source, next, give, run, tails, steps } = reading();
-    const push = vi.fn((_: readonly string[]) => true);
+    const push = vi.fn<Push>(() => "taken");
     source.onPush!(push);
     run.keepsAtOnce = true;
     const live = next();
@@ -155,7 +156,7 @@ describe("A reader", () => {
     const [taking] = run.live;
     expect(taking!.take(["a", "b"], 2)).toBe(true);
     run.last = 2;
-    push.mockReturnValue(false);
+    push.mockReturnValue("refused");
     expect([taking!.take(["c"], 3), push.mock.calls.length, live.got]).toEqual([false, 2, "waits"]);
     run.last = 3;
     taking!.detach();
@@ -172,7 +173,7 @@ describe("A reader", () => {
 
   test.each(["the handler", "the reader"])("stops to wait for what comes when %s is over", async (who) => {
     const { source, next, run, reader } = reading();
-    source.onPush!(() => true);
+    source.onPush!(() => "taken");
     run.keepsAtOnce = true;
     const live = next();
     await after(0);
@@ -183,18 +184,18 @@ describe("A reader", () => {
 
   test.each<[what: string, change: (made: ReturnType<typeof reading>) => void]>([
     ["cannot be given anything", () => {}],
-    ["has a log that takes its time", ({ source }) => source.onPush!(() => true)],
+    ["has a log that takes its time", ({ source }) => source.onPush!(() => "taken")],
     [
       "is behind",
       ({ source, run }) => {
-        source.onPush!(() => true);
+        source.onPush!(() => "taken");
         Object.assign(run, { keepsAtOnce: true, last: 1 });
       },
     ],
     [
       "has a handler that is done",
       ({ source, run }) => {
-        source.onPush!(() => true);
+        source.onPush!(() => "taken");
         run.keepsAtOnce = true;
         run.handler.close();
       },
@@ -209,7 +210,7 @@ describe("A reader", () => {
 
   test("leaves its tail where it goes on elsewhere in the stream, and when it is gone", async () => {
     const { next, give, run, source, tails, reader } = reading();
-    source.onPush!(() => true);
+    source.onPush!(() => "taken");
     next();
     await after(0);
     await give(1);

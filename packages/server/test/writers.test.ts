@@ -91,8 +91,8 @@ describe("A writer of blocks", () => {
   test("writes the blocks of one turn at once, those of the next apart, and the last ones before the end", async () => {
     const { give, push, end, written, outcome, reader } = writing();
     give("1", "2");
-    expect(push("3")).toBe(true);
-    expect(push()).toBe(true);
+    expect(push("3")).toBe("taken");
+    expect(push()).toBe("taken");
     expect(written).toEqual([]);
     await turn();
     expect([...written].sort().join("")).toBe("312");
@@ -106,7 +106,7 @@ describe("A writer of blocks", () => {
     end();
     await turn();
     expect([written, outcome(), reader.closed]).toEqual([["4", "5", "end"], "over", true]);
-    expect(push("6")).toBe(false);
+    expect(push("6")).toBe("refused");
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -163,15 +163,22 @@ describe("A writer of blocks", () => {
     fill();
     give("1");
     await turn();
-    expect([pulls(), push("2")]).toEqual([1, false]);
+    expect([pulls(), push("2")]).toEqual([1, "refused"]);
     await vi.advanceTimersByTimeAsync(300);
     expect(written).toEqual(["1"]);
     fill(false);
     waits[0]!.free();
     await turn();
-    expect([pulls(), push("2")]).toEqual([2, true]);
+    expect([pulls(), push("2")]).toEqual([2, "taken"]);
     await turn();
     expect(written).toEqual(["1", "2"]);
+  });
+
+  test("has no room for more where a push has filled the sink", async () => {
+    const { push, waits, fill } = writing();
+    fill();
+    expect(push("x".repeat(FULL))).toBe("full");
+    expect([waits.length, push("y")]).toEqual([1, "refused"]);
   });
 
   test("waits for the room of its last write, not of one before", async () => {
@@ -185,10 +192,10 @@ describe("A writer of blocks", () => {
     push("3");
     await turn();
     expect(written).toEqual(["1", "23"]);
-    expect(push("4")).toBe(false);
+    expect(push("4")).toBe("refused");
     waits[1]!.free();
     await turn();
-    expect(push("4")).toBe(true);
+    expect(push("4")).toBe("taken");
   });
 
   test("cuts a reader that takes nothing for `stall`, and is over then", async () => {
@@ -218,7 +225,7 @@ describe("A writer of blocks", () => {
     await turn();
     if (how === "rejects") waits[0]!.fail(lost);
     await turn();
-    expect([written.at(-1), outcome(), reader.reason, push("2")]).toEqual(["cut", lost, lost, false]);
+    expect([written.at(-1), outcome(), reader.reason, push("2")]).toEqual(["cut", lost, lost, "refused"]);
   });
 
   test("cuts its connection where its source fails, after what came before", async () => {

@@ -101,7 +101,7 @@ function live(run: Run, reading: Reading, push: Push): Promise<void> {
     let stops: (() => void)[] = [];
     const taking = {
       take(blocks: readonly string[], last: number): boolean {
-        if (!push(blocks)) return false;
+        if (push(blocks) === "refused") return false;
         reading.taken = last;
         return true;
       },

@@ -197,7 +197,7 @@ export class Outgoing {
     else onNext(undefined);
   }
 
-  /** Whoever pulled has its message, which may be large, and the stream may be kept. */
+  /** The puller has its message, which may be large, and the stream may be kept. */
   #forget(): void {
     this.#onNext = undefined;
     this.#onError = undefined;

@@ -9,6 +9,7 @@ import { cancelled } from "../reason.js";
 import { SessionMerge } from "./merge.js";
 import { MAX_TAKEN, type OnError, type OnNext, Outgoing } from "./outgoing.js";
 import { hasQuestions, Questions } from "./questions.js";
+import type { Push } from "./writer.js";
 
 /**
  * Turns a handler's messages into blocks of Server-Sent Events. Resolves with the first message, so that a handler can still refuse with a
@@ -71,6 +72,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
   first: Promise<{ readonly encoded: Encoded | undefined }> | undefined;
   headersDue = false;
   #resolve: ((blocks: Blocks) => void) | undefined;
+  #push: Push | undefined;
   #id: ((seq: number) => string) | undefined;
   #last = "";
   #seq = 0;
@@ -97,6 +99,10 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
   blocks(id?: (seq: number) => string): AsyncIterator<readonly string[]> {
     this.#id = id;
     return this;
+  }
+
+  onPush(push: Push): void {
+    this.#push = push;
   }
 
   delivered(seq: number): void {
@@ -140,7 +146,7 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
           if (this.#isEnded()) break;
           blocks.push(this.#block(each));
         }
-        return this.#settle({ done: false, value: blocks });
+        return this.#hand(blocks);
       }
       if (scope.closed) return this.#settle(this.#end("gone"));
       if (needsEnd(described) && !described.mayEnd?.includes(this.#last)) throw unended(operation, described);
@@ -155,6 +161,13 @@ class Handled implements Production, AsyncIterator<readonly string[]> {
     const blocks = this.#fail(error);
     this.#settle(blocks.length > 0 ? { done: false, value: blocks } : DONE);
   };
+
+  /** Pushes blocks while a request for some waits, because a promise for each would cost as much as the rest of a short message. */
+  #hand(blocks: readonly string[]): void {
+    const pushed = this.#resolve && !this.#isEnded() ? this.#push?.(blocks) : undefined;
+    if (pushed === "taken") this.#pull(this.#onNext, this.#onError);
+    else this.#settle({ done: false, value: pushed === "full" ? [] : blocks });
+  }
 
   #settle(blocks: Blocks): void {
     const resolve = this.#resolve;

@@ -36,8 +36,8 @@ export interface SseWriter {
   run(sink: Sink): Promise<void>;
 }
 
-/** Takes blocks without a request. Returns false without room: their source keeps them. */
-export type Push = (blocks: readonly string[]) => boolean;
+/** Takes blocks without a request. "refused" without room: their source keeps them. "full" where no more may follow before the next request. */
+export type Push = (blocks: readonly string[]) => "taken" | "full" | "refused";
 
 /** A source of blocks: they are pulled, and may also be pushed while a pull is pending. */
 export interface BlockSource extends AsyncIterator<readonly string[]> {
@@ -86,9 +86,9 @@ export class BlockWriter implements SseWriter {
       if (limits.heartbeat > 0) reader.interval(limits.heartbeat, () => this.#beat());
       if (headersDue) this.#write(encodeComment(""));
       this.#blocks.onPush?.((blocks) => {
-        if (this.#over || this.#room) return false;
+        if (this.#over || this.#room) return "refused";
         this.#push(blocks, false);
-        return true;
+        return this.#room ? "full" : "taken";
       });
       void this.#pass();
     });
