@@ -4,7 +4,7 @@ export interface Buffer<T> {
   /** Reports that a read is over: what it has brought goes to the waiting readers. */
   arrived(): void;
   /** Marks the end. The reader gets an `error` after the buffered messages. The first call counts; an error counts until the end is read. */
-  end(how: { readonly error?: unknown }): void;
+  end(how: End): void;
   /** Drops the buffered messages, and ends. */
   clear(): void;
   /** From now on, reads while fewer than so many chunks are held unread: one for the next chunk, `Infinity` for the rest of a body. */
@@ -25,8 +25,13 @@ interface Waiting {
   next: Waiting | undefined;
 }
 
-/** Whether the reader has reached the end. */
-const MET: { readonly error?: unknown } = {};
+/** How a stream has ended: well, or with an error. */
+interface End {
+  readonly error?: unknown;
+}
+
+/** The end, once its reader has met it. */
+const MET: End = {};
 
 /** Creates a buffer. `read` is called while a reader waits on an empty buffer, or ahead of it, and not again before `arrived`. */
 export function buffer<T>(read: () => void): Buffer<T> {
@@ -35,7 +40,7 @@ export function buffer<T>(read: () => void): Buffer<T> {
   /** The messages of the chunk after `ready`. */
   let ahead: T[] = [];
   let most = 0;
-  let over: { readonly error?: unknown } | undefined;
+  let over: End | undefined;
   let isReading = false;
   let waiting: Waiting | undefined;
 
@@ -60,14 +65,12 @@ export function buffer<T>(read: () => void): Buffer<T> {
   /** Gives what there is to the readers that wait, and reads where more is wanted. */
   function proceed(): void {
     while (waiting && (turn() || over)) {
-      const { take, resolve, reject } = waiting;
-      waiting = waiting.next;
-      if (head < ready.length) resolve({ done: false, value: take() as never });
+      const reader = waiting;
+      waiting = reader.next;
+      if (head < ready.length) reader.resolve({ done: false, value: reader.take() as never });
       else {
-        const how = over!;
+        tell(reader, over!);
         over = MET;
-        if ("error" in how) reject(how.error);
-        else resolve({ done: true, value: undefined });
       }
     }
     if (isReading || over || (!waiting && Number(ahead.length > 0) >= most)) return;
@@ -75,17 +78,12 @@ export function buffer<T>(read: () => void): Buffer<T> {
     read();
   }
 
-  const wait = <Taken>(take: () => Taken): Promise<IteratorResult<Taken>> =>
-    new Promise((resolve, reject) => {
-      const reader = { take, resolve, reject, next: undefined };
-      if (!waiting) waiting = reader;
-      else {
-        let last = waiting;
-        while (last.next) last = last.next;
-        last.next = reader;
-      }
+  function wait<Taken>(take: () => Taken): Promise<IteratorResult<Taken>> {
+    return new Promise((resolve, reject) => {
+      waiting = behind(waiting, { take, resolve, reject, next: undefined });
       proceed();
     });
+  }
 
   return {
     clear() {
@@ -115,4 +113,18 @@ export function buffer<T>(read: () => void): Buffer<T> {
     next: () => (head < ready.length ? Promise.resolve({ done: false, value: one() }) : wait(one)),
     batch: () => wait(all),
   };
+}
+
+function tell({ resolve, reject }: Waiting, end: End): void {
+  if ("error" in end) reject(end.error);
+  else resolve({ done: true, value: undefined });
+}
+
+/** Puts a reader behind those that wait. Returns the first of all. */
+function behind(first: Waiting | undefined, reader: Waiting): Waiting {
+  if (!first) return reader;
+  let last = first;
+  while (last.next) last = last.next;
+  last.next = reader;
+  return first;
 }
