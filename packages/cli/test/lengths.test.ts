@@ -79,7 +79,7 @@ function countBranches(inside: ts.Node): number {
 }
 
 /** Functions above the limit that are still to be split. One that is short enough leaves the list, and none may be added. */
-const LONG_FUNCTIONS: readonly string[] = ["packages/wire/src/durable.ts durable", "packages/wire/src/link.ts link"];
+const LONG_FUNCTIONS: readonly string[] = ["packages/wire/src/link.ts link"];
 
 test("no function is above 80 lines, with the functions inside it", () => {
   const long = Object.keys(below)

@@ -75,216 +75,241 @@ export function isCut(code: number): boolean {
 const MAX_SILENT_LOOKS = 4;
 
 export function durable(options: DurableOptions): Durable {
-  const { onCut, onEnd, onControl, mayReturn = isCut, deliver, Paced } = options;
-  const { pace = { room: options.limit, most: options.limit, stall: Number.POSITIVE_INFINITY } } = options;
-  let on: PortEvents | undefined;
+  return new DurableConversation(options);
+}
+
+class DurableConversation implements Durable {
+  readonly port: Port = {
+    send: (frame) => this.#send(frame),
+    full: () => this.#socket?.full() === true,
+    buffered: () => Math.max(this.#size, this.#socket?.buffered() ?? 0),
+    room: () => this.#room(),
+    flushed: () => this.#socket?.flushed(),
+    cut: () => {
+      if (!this.#resumes) this.#socket?.cut();
+    },
+    close: (code, reason) => this.#close(code, reason),
+    listen: (events) => this.#listen(events),
+  };
+  received = 0;
+  dropped = 0;
+  readonly #options: DurableOptions;
+  readonly #pace: Pace;
+  #on: PortEvents | undefined;
   /** Frames that came before `listen`. */
-  const early: string[] = [];
-  let earlySize = 0;
-  let socket: PacedPort | undefined;
-  let over = false;
+  readonly #early: string[] = [];
+  #earlySize = 0;
+  #socket: PacedPort | undefined;
+  #over = false;
   /** How the conversation ended for this side's reader. */
-  let told: Parameters<PortEvents["close"]> | undefined;
+  #told: Parameters<PortEvents["close"]> | undefined;
   /** The reason for which this side cut the last socket. */
-  let cutBy: Disconnected | undefined;
+  #cutBy: Disconnected | undefined;
   /** How this side closed. The peer may still lack the last frames. */
-  let closing: { code: number; reason: string } | undefined;
-  let received = 0;
-  let held: string[] = [];
-  /** The number of frames sent and no longer held. */
-  let dropped = 0;
-  let size = 0;
+  #closing: { readonly code: number; readonly reason: string } | undefined;
+  #held: string[] = [];
+  /** Characters of the held frames. */
+  #size = 0;
   /** Characters sent without a socket, and their sender's wait for one. */
-  let away = 0;
-  let returning: Promise<void> | undefined;
-  let comeBack: (() => void) | undefined;
-  let holds = !options.plain;
-  let resumes = !options.plain;
+  #away = 0;
+  #returning: Promise<void> | undefined;
+  #comeBack: (() => void) | undefined;
+  #holds: boolean;
+  #resumes: boolean;
   /** Looks without a frame, and whether one came since the last. Looks count, not time: a suspended process hears nothing. */
-  let silent = 0;
-  let heard = false;
-  let watching: ReturnType<typeof setInterval> | undefined;
+  #silent = 0;
+  #heard = false;
+  #watching: ReturnType<typeof setInterval> | undefined;
 
-  function end(code: number, reason: string): void {
-    if (over) return;
-    over = true;
-    socket = undefined;
-    clearInterval(watching);
-    dropped += held.length;
-    held = [];
-    const how = (resumes && closing) || { code, reason };
-    tell(how.code, how.reason, how.code === 1006 ? cutBy : undefined);
-    returned();
-    onEnd?.(code);
+  constructor(options: DurableOptions) {
+    this.#options = options;
+    this.#pace = options.pace ?? { room: options.limit, most: options.limit, stall: Number.POSITIVE_INFINITY };
+    this.#holds = this.#resumes = !options.plain;
   }
 
-  function tell(...how: Parameters<PortEvents["close"]>): void {
-    if (told) return;
-    told = how;
-    on?.close(...how);
+  get resumes(): boolean {
+    return this.#resumes;
   }
 
-  /** Ends the wait for a socket. */
-  function returned(): void {
-    away = 0;
-    comeBack?.();
-    returning = comeBack = undefined;
+  get closing(): boolean {
+    return this.#closing !== undefined;
   }
 
-  function forget(count: number): void {
-    for (const frame of held.splice(0, count)) size -= frame.length;
-    dropped += count;
+  get unconfirmed(): number {
+    return this.#held.length;
   }
 
-  function detach(): void {
-    const old = socket;
-    socket = undefined;
+  get cut(): boolean {
+    return this.#socket === undefined && !this.#over;
+  }
+
+  get sent(): number {
+    return this.dropped + this.#held.length;
+  }
+
+  hold(): void {
+    this.#holds = true;
+  }
+
+  plain(): void {
+    this.#holds = this.#resumes = false;
+    this.#size = 0;
+    this.#held = [];
+  }
+
+  resume(): void {
+    this.#holds = this.#resumes = true;
+    this.received = 0;
+  }
+
+  say(frame: string): void {
+    this.#socket?.send(frame);
+  }
+
+  watch(beat: number): void {
+    clearInterval(this.#watching);
+    if (beat > 0) this.#watching = setInterval(() => this.#look(beat * 2.5), beat / 2);
+  }
+
+  detach(): void {
+    const old = this.#socket;
+    this.#socket = undefined;
     old?.drop();
     // The peer may still use this socket: the code lets it join again.
     old?.close(1012, "another socket goes on");
   }
 
-  /** The socket is over, or given up by this side. */
-  function lose(lost: PacedPort, code: number, reason: string, cause?: Disconnected): void {
-    if (socket !== lost) return;
-    socket = undefined;
-    cutBy = cause;
-    const back = resumes && mayReturn(code) && code !== closing?.code;
-    if (resumes && closing && !(back && deliver)) tell(closing.code, closing.reason);
-    if (back) onCut(cause);
-    else end(code, reason);
+  attach(port: Port, peerHas: number, greeting?: string): boolean {
+    // Written so that NaN from a hostile peer is rejected too.
+    if (this.#over || !(peerHas >= this.dropped && peerHas <= this.sent)) return false;
+    this.detach();
+    const { Paced } = this.#options;
+    // A link's own pacing, where a plain port goes on as this one.
+    const next = port instanceof Paced ? port : new Paced(port, this.#pace);
+    this.#socket = next;
+    this.#silent = 0;
+    this.#cutBy = undefined;
+    this.#forget(peerHas - this.dropped);
+    if (greeting !== undefined) next.send(greeting);
+    for (const frame of this.#held) next.send(frame);
+    this.#returned();
+    if (this.#closing) next.close(this.#closing.code, this.#closing.reason);
+    next.listen({
+      frame: (text) => this.#receive(next, text),
+      close: (code, reason, cause) => this.#lose(next, code, reason, cause),
+    });
+    return true;
   }
 
-  function look(silence: number): void {
-    const current = socket;
-    silent = heard || !current ? 0 : silent + 1;
-    heard = false;
-    if (!current || silent < MAX_SILENT_LOOKS) return;
-    lose(current, 1006, "", disconnected(`nothing came for ${silence} ms`, "idle", true));
-    current.cut();
+  end(code: number, reason: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#socket = undefined;
+    clearInterval(this.#watching);
+    this.dropped += this.#held.length;
+    this.#held = [];
+    const how = (this.#resumes && this.#closing) || { code, reason };
+    this.#tell(how.code, how.reason, how.code === 1006 ? this.#cutBy : undefined);
+    this.#returned();
+    this.#options.onEnd?.(code);
   }
 
-  function keep(frame: string): void {
+  #send(frame: string): void {
+    if (this.#over || this.#closing) return;
+    if (this.#holds) this.#keep(frame);
+    if (this.#socket) this.#socket.send(frame);
+    else this.#away += frame.length;
+  }
+
+  #receive(from: PacedPort, text: string): void {
+    if (this.#socket !== from) return;
+    this.#heard = true;
+    const { onControl, limit } = this.#options;
+    if (onControl && isControl(text)) return onControl(text);
+    if (!this.#on) {
+      this.#earlySize += text.length;
+      // Not counted: the peer sends it again over the next socket.
+      if (this.#early.length > 0 && this.#earlySize > limit) {
+        this.#lose(from, 1006, "");
+        return from.cut();
+      }
+      this.#early.push(text);
+    }
+    this.received++;
+    this.#on?.frame(text);
+  }
+
+  #room(): Promise<void> | undefined {
+    if (this.#socket) return this.#socket.room();
+    if (this.#over || this.#closing || this.#away <= this.#pace.room) return undefined;
+    this.#returning ??= new Promise((resolve) => {
+      this.#comeBack = resolve;
+    });
+    return this.#returning;
+  }
+
+  /** Ends the wait for a socket. */
+  #returned(): void {
+    this.#away = 0;
+    this.#comeBack?.();
+    this.#returning = this.#comeBack = undefined;
+  }
+
+  #close(code: number, reason: string): void {
+    if (this.#over || this.#closing) return;
+    this.#closing = { code, reason };
+    if (this.#socket) this.#socket.close(code, reason);
+    else if (!this.#options.deliver) this.#tell(code, reason);
+  }
+
+  #listen(events: PortEvents): void {
+    this.#on = events;
+    for (const frame of this.#early.splice(0)) events.frame(frame);
+    if (this.#told) events.close(...this.#told);
+  }
+
+  #tell(...how: Parameters<PortEvents["close"]>): void {
+    if (this.#told) return;
+    this.#told = how;
+    this.#on?.close(...how);
+  }
+
+  #keep(frame: string): void {
+    const held = this.#held;
     held.push(frame);
-    size += frame.length;
+    this.#size += frame.length;
     let surplus = 0;
     // Read each time, because it may depend on what else is held.
-    const { limit } = options;
-    for (let left = size; left > limit && surplus < held.length - 1; ) left -= held[surplus++]!.length;
+    const { limit } = this.#options;
+    for (let left = this.#size; left > limit && surplus < held.length - 1; ) left -= held[surplus++]!.length;
     // Drops half at once, because dropping one by one copies the rest each time.
-    if (surplus > 0) forget(Math.max(surplus, held.length >> 1));
+    if (surplus > 0) this.#forget(Math.max(surplus, held.length >> 1));
   }
 
-  const port: Port = {
-    send(frame) {
-      if (over || closing) return;
-      if (holds) keep(frame);
-      if (socket) socket.send(frame);
-      else away += frame.length;
-    },
-    full: () => socket?.full() === true,
-    buffered: () => Math.max(size, socket?.buffered() ?? 0),
-    room() {
-      if (socket) return socket.room();
-      if (over || closing || away <= pace.room) return undefined;
-      returning ??= new Promise((resolve) => {
-        comeBack = resolve;
-      });
-      return returning;
-    },
-    flushed: () => socket?.flushed(),
-    cut() {
-      if (!resumes) socket?.cut();
-    },
-    close(code, reason) {
-      if (over || closing) return;
-      closing = { code, reason };
-      if (socket) socket.close(code, reason);
-      else if (!deliver) tell(code, reason);
-    },
-    listen(events) {
-      on = events;
-      for (const frame of early.splice(0)) events.frame(frame);
-      if (told) events.close(...told);
-    },
-  };
+  #forget(count: number): void {
+    for (const frame of this.#held.splice(0, count)) this.#size -= frame.length;
+    this.dropped += count;
+  }
 
-  return {
-    port,
-    detach,
-    end,
-    get resumes() {
-      return resumes;
-    },
-    hold() {
-      holds = true;
-    },
-    plain() {
-      holds = resumes = false;
-      size = 0;
-      held = [];
-    },
-    resume() {
-      holds = resumes = true;
-      received = 0;
-    },
-    say: (frame) => socket?.send(frame),
-    watch(beat) {
-      clearInterval(watching);
-      if (beat > 0) watching = setInterval(() => look(beat * 2.5), beat / 2);
-    },
-    get closing() {
-      return closing !== undefined;
-    },
-    get unconfirmed() {
-      return held.length;
-    },
-    get cut() {
-      return socket === undefined && !over;
-    },
-    get received() {
-      return received;
-    },
-    get sent() {
-      return dropped + held.length;
-    },
-    get dropped() {
-      return dropped;
-    },
-    attach(port, peerHas, greeting) {
-      // Written so that NaN from a hostile peer is rejected too.
-      if (over || !(peerHas >= dropped && peerHas <= dropped + held.length)) return false;
-      detach();
-      // A link's own pacing, where a plain port goes on as this one.
-      const next = port instanceof Paced ? port : new Paced(port, pace);
-      socket = next;
-      silent = 0;
-      cutBy = undefined;
-      forget(peerHas - dropped);
-      if (greeting !== undefined) next.send(greeting);
-      for (const frame of held) next.send(frame);
-      returned();
-      if (closing) next.close(closing.code, closing.reason);
-      next.listen({
-        frame(text) {
-          if (socket !== next) return;
-          heard = true;
-          if (onControl && isControl(text)) return onControl(text);
-          if (!on) {
-            earlySize += text.length;
-            // Not counted: the peer sends it again over the next socket.
-            if (early.length > 0 && earlySize > options.limit) {
-              lose(next, 1006, "");
-              return next.cut();
-            }
-            early.push(text);
-          }
-          received++;
-          on?.frame(text);
-        },
-        close: (code, reason, cause) => lose(next, code, reason, cause),
-      });
-      return true;
-    },
-  };
+  /** The socket is over, or given up by this side. */
+  #lose(lost: PacedPort, code: number, reason: string, cause?: Disconnected): void {
+    if (this.#socket !== lost) return;
+    this.#socket = undefined;
+    this.#cutBy = cause;
+    const { mayReturn = isCut, deliver, onCut } = this.#options;
+    const closing = this.#closing;
+    const back = this.#resumes && mayReturn(code) && code !== closing?.code;
+    if (this.#resumes && closing && !(back && deliver)) this.#tell(closing.code, closing.reason);
+    if (back) onCut(cause);
+    else this.end(code, reason);
+  }
+
+  #look(silence: number): void {
+    const current = this.#socket;
+    this.#silent = this.#heard || !current ? 0 : this.#silent + 1;
+    this.#heard = false;
+    if (!current || this.#silent < MAX_SILENT_LOOKS) return;
+    this.#lose(current, 1006, "", disconnected(`nothing came for ${silence} ms`, "idle", true));
+    current.cut();
+  }
 }
