@@ -11,12 +11,14 @@ import type { Row } from "../packages/server/bench/row.js";
 
 /** A file and its arguments. */
 const programs = [
+  "packages/client/bench/reads.ts",
+  "packages/client/bench/sockets.ts 1",
+  "packages/client/bench/sockets.ts 16",
   "packages/client/bench/receive.ts fold-gateway",
   "packages/client/bench/receive.ts emacs-agent",
   "packages/client/bench/receive.ts agentsmithy",
   "packages/client/bench/receive.ts based",
   "packages/client/bench/receive.ts loco",
-  "packages/client/bench/sockets.ts",
   "interop/bench/operations.ts",
   "packages/client/bench/json.ts",
   "packages/client/bench/bundles.ts",
@@ -70,7 +72,7 @@ const figures: Figures = {
   machine: `${cpus().length} × ${cpus()[0]?.model ?? process.arch}`,
   node: process.version,
   date: new Date().toISOString().slice(0, 10),
-  rows: [...kept.map((old) => rows.find(isRow(old)) ?? old), ...rows.filter((one) => !kept.some(isRow(one)))],
+  rows: [...rows.filter((one) => !kept.some(isRow(one))), ...kept.map((old) => rows.find(isRow(old)) ?? old)],
 };
 if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(figures, null, 2)}\n`);
 if (values.docs) {

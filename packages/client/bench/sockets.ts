@@ -1,6 +1,6 @@
 /**
- * Messages a second that a client reads of a socket whose server writes 16 frames at a time, beside bare `ws` and `JSON.parse` on the same bytes
- * in the same run: `tsx packages/client/bench/sockets.ts [--quick]`. The server has a process of its own; both figures are of this one's
+ * Messages a second that a client reads of a socket whose server writes 1 or 16 frames at a time, beside bare `ws` and `JSON.parse` on the same bytes
+ * in the same run: `tsx packages/client/bench/sockets.ts 1 [--quick]`. The server has a process of its own; both figures are of this one's
  * processor time, so read the ratio.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -15,12 +15,14 @@ import { WebSocket, WebSocketServer } from "ws";
 import { row } from "../../server/bench/row.js";
 
 const quick = process.argv.includes("--quick");
-const MESSAGES = quick ? 40_960 : 163_840;
-const ROUNDS = quick ? 5 : 9;
 /** Frames of one write. */
-const TOGETHER = 16;
+const TOGETHER = Number(process.argv.find((word) => /^\d+$/.test(word)) ?? 16);
+const MESSAGES = (quick ? 40_960 : 163_840) / (TOGETHER === 1 ? 8 : 1);
+const ROUNDS = quick ? 5 : 9;
 /** Writes of one turn. */
-const WRITES = 64;
+const WRITES = TOGETHER === 1 ? 1 : 64;
+/** Milliseconds between turns where each frame is to be a read of its own. */
+const APART = TOGETHER === 1 ? 0.06 : 0;
 
 const opening = {
   loco: {
@@ -54,10 +56,12 @@ async function beServer(): Promise<void> {
 }
 
 async function speak(socket: WebSocket, under: Socket, name: Name): Promise<void> {
+  under.setNoDelay();
   const texts = Array.from({ length: TOGETHER * WRITES }, (_, i) =>
     JSON.stringify(piece[name](`the ${i}th piece of an answer`)),
   );
   for (let sent = 0; sent < MESSAGES; ) {
+    const next = performance.now() + APART;
     for (let write = 0; write < WRITES; write++) {
       under.cork();
       for (let i = 0; i < TOGETHER; i++) socket.send(texts[(sent + i) % texts.length]!);
@@ -65,7 +69,9 @@ async function speak(socket: WebSocket, under: Socket, name: Name): Promise<void
       under.uncork();
     }
     if (under.writableNeedDrain) await once(under, "drain");
-    else await new Promise(setImmediate);
+    else
+      do await new Promise(setImmediate);
+      while (performance.now() < next);
   }
 }
 
@@ -138,10 +144,11 @@ async function measure(): Promise<void> {
     rows.push({ name, parlance, bare: bareRate, ratio: parlance / bareRate });
   }
   server.disconnect();
-  console.log("client, frames corked by 16, beside ws");
+  const topic = `client, frames ${TOGETHER === 1 ? "one by one" : `corked by ${TOGETHER}`}, beside ws`;
+  console.log(topic);
   const thousands = (value: number) => `${Math.round(value / 1000).toLocaleString("en")}k/s`.padStart(8);
   for (const { name, parlance, bare, ratio } of rows) {
-    row({ topic: "client, frames corked by 16, beside ws", name, value: ratio, aim: 0.85 });
+    row({ topic, name, value: ratio, aim: TOGETHER === 1 ? 0.77 : 0.85 });
     console.log(
       `  ${name.padEnd(40)} parlance ${thousands(parlance)}   bare ${thousands(bare)}   ratio ${ratio.toFixed(2)}`,
     );
