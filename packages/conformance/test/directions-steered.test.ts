@@ -5,74 +5,74 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { cutChunks, cutEvents } from "../src/node/cutter.js";
+import { Direction } from "../src/node/direction.js";
 import { forward } from "../src/node/forward.js";
 import { frames } from "../src/node/frames.js";
 import { type Connected, proxy } from "../src/node/proxy.js";
-import { Relay } from "../src/node/relay.js";
 import { Recorder } from "../src/recorder.js";
 import { type Entry, type Line, parseLine } from "../src/recording.js";
 
 // How a tool holds, slows, repeats and cuts what passes a proxy.
 
-/** A direction that passes a relay, and what came of it. */
+/** A direction that passes a direction, and what came of it. */
 function passing(cut = cutChunks) {
   const [from, to] = [new PassThrough(), new PassThrough()];
-  const relay = new Relay();
+  const direction = new Direction();
   const shown: string[] = [];
-  forward(from, to, (chunk) => shown.push(chunk.toString()), { relay, cut });
+  forward(from, to, (chunk) => shown.push(chunk.toString()), { direction, cut });
   const came: string[] = [];
   to.on("data", (chunk: Buffer) => came.push(chunk.toString()));
   const turn = async () => {
     for (let at = 0; at < 5; at++) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { from, to, relay, shown, came, turn };
+  return { from, to, direction, shown, came, turn };
 }
 
-describe("a relay", () => {
+describe("a direction", () => {
   test("holds what passes from a stall to its release", async () => {
-    const { from, relay, came, shown, turn } = passing();
+    const { from, direction, came, shown, turn } = passing();
     from.write("a");
     await turn();
-    relay.stall();
-    expect(relay.flowing).toBe(false);
+    direction.stall();
+    expect(direction.flowing).toBe(false);
     from.write("b");
     await turn();
     expect([came, from.isPaused()]).toEqual([["a"], true]);
-    relay.release();
+    direction.release();
     await turn();
-    expect([came, shown, relay.flowing]).toEqual([["a", "b"], ["a", "b"], true]);
+    expect([came, shown, direction.flowing]).toEqual([["a", "b"], ["a", "b"], true]);
   });
 
   test("that stalls before its connection is open holds it from the first byte", async () => {
     const [from, to] = [new PassThrough(), new PassThrough()];
-    const relay = new Relay();
-    relay.stall();
-    forward(from, to, () => {}, { relay, cut: cutChunks });
+    const direction = new Direction();
+    direction.stall();
+    forward(from, to, () => {}, { direction, cut: cutChunks });
     // Neither listens for data on a paused source.
     expect(from.isPaused()).toBe(true);
-    relay.release();
+    direction.release();
     expect(from.isPaused()).toBe(false);
   });
 
   test("that stalls does not go on when its sink has room again", () => {
     for (const stalls of [false, true]) {
       const [from, to] = [new PassThrough(), new PassThrough({ highWaterMark: 1 })];
-      const relay = new Relay();
-      forward(from, to, () => {}, { relay, cut: cutChunks });
+      const direction = new Direction();
+      forward(from, to, () => {}, { direction, cut: cutChunks });
       from.emit("data", Buffer.from("12345"));
-      if (stalls) relay.stall();
+      if (stalls) direction.stall();
       to.emit("drain");
       expect(from.isPaused()).toBe(stalls);
     }
   });
 
   test("sends a message of the tool's own at once where none passes, and only where there is a connection", async () => {
-    expect(new Relay().inject(Buffer.from("x"))).toBe(false);
-    const { from, relay, came, turn } = passing(cutEvents());
-    expect(relay.inject(Buffer.from("mine"))).toBe(true);
+    expect(new Direction().inject(Buffer.from("x"))).toBe(false);
+    const { from, direction, came, turn } = passing(cutEvents());
+    expect(direction.inject(Buffer.from("mine"))).toBe(true);
     from.write("data: 1\n");
     await turn();
-    expect(relay.inject(Buffer.from("later"))).toBe(true);
+    expect(direction.inject(Buffer.from("later"))).toBe(true);
     await turn();
     expect(came).toEqual(["mine", "data: 1\n"]);
     from.write("\n");
@@ -81,8 +81,8 @@ describe("a relay", () => {
   });
 
   test.each(["end", "close"])("sends the part of a message that it held when its source has its %s", async (how) => {
-    const { from, relay, came, turn } = passing(cutEvents());
-    relay.spoil("duplicate");
+    const { from, direction, came, turn } = passing(cutEvents());
+    direction.spoil("duplicate");
     from.write("data: 1\n");
     await turn();
     expect(came).toEqual([]);
@@ -96,13 +96,13 @@ describe("a relay", () => {
     afterEach(() => vi.useRealTimers());
 
     test("waits behind each chunk, until it is released", async () => {
-      const { from, relay, came, turn } = passing();
-      relay.slow(100);
+      const { from, direction, came, turn } = passing();
+      direction.slow(100);
       from.write("a");
       await turn();
       from.write("b");
       await turn();
-      expect([came, relay.flowing, from.isPaused()]).toEqual([["a"], false, true]);
+      expect([came, direction.flowing, from.isPaused()]).toEqual([["a"], false, true]);
       vi.advanceTimersByTime(99);
       await turn();
       expect(came).toEqual(["a"]);
@@ -110,9 +110,9 @@ describe("a relay", () => {
       await turn();
       expect(came).toEqual(["a", "b"]);
       vi.advanceTimersByTime(100);
-      expect(relay.flowing).toBe(true);
-      relay.release();
-      expect([vi.getTimerCount(), relay.flowing]).toEqual([0, true]);
+      expect(direction.flowing).toBe(true);
+      direction.release();
+      expect([vi.getTimerCount(), direction.flowing]).toEqual([0, true]);
       for (const one of ["c", "d"]) {
         from.write(one);
         await turn();
@@ -121,17 +121,17 @@ describe("a relay", () => {
     });
 
     test("does not go on in a stall, and keeps no timer at its end", async () => {
-      const { from, relay, came, turn } = passing();
-      relay.slow(100);
+      const { from, direction, came, turn } = passing();
+      direction.slow(100);
       from.write("a");
       await turn();
-      relay.stall();
+      direction.stall();
       vi.advanceTimersByTime(100);
       from.write("b");
       await turn();
       expect([came, from.isPaused()]).toEqual([["a"], true]);
-      relay.release();
-      relay.slow(50);
+      direction.release();
+      direction.slow(50);
       await turn();
       expect([came, vi.getTimerCount()]).toEqual([["a", "b"], 1]);
       from.emit("close");
@@ -174,7 +174,7 @@ test("a proxy's tool repeats an event, and cuts an answer", async () => {
   while (connected.length === 0) await new Promise((resolve) => setImmediate(resolve));
   const [one] = connected;
   expect({ id: one!.id, socket: one!.socket }).toEqual({ id: 1, socket: false });
-  one!.relays.server.spoil("duplicate");
+  one!.directions.server.spoil("duplicate");
   const reader = (await asked).body!.getReader();
   let text = "";
   while (text.length < 18) text += Buffer.from((await reader.read()).value!).toString();
@@ -195,7 +195,7 @@ test("a proxy's tool sends a frame of its own, and cuts a WebSocket", async () =
   expect(one!.socket).toBe(true);
   const heard: string[] = [];
   socket.on("message", (data) => heard.push(String(data)));
-  one!.relays.server.inject(Buffer.from([0x81, 4, ...Buffer.from("mine")]));
+  one!.directions.server.inject(Buffer.from([0x81, 4, ...Buffer.from("mine")]));
   socket.send("yours");
   while (heard.length < 2) await new Promise((resolve) => setImmediate(resolve));
   expect(heard).toEqual(["mine", "yours"]);

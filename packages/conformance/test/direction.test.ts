@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import * as ws from "ws";
 import { type Cutter, cutEvents, cutFrames } from "../src/node/cutter.js";
-import { Relay } from "../src/node/relay.js";
+import { Direction } from "../src/node/direction.js";
 
 const { Sender } = ws as unknown as {
   readonly Sender: { frame(data: Buffer, options: object): Buffer[] };
@@ -67,12 +67,12 @@ describe.each(Object.entries(cases))("%s", (_, { cut, messages }) => {
     }
   });
 
-  test("pass a relay that spoils one of them once, and as they are after that", () => {
+  test("pass a direction that spoils one of them once, and as they are after that", () => {
     for (const how of ["duplicate", "malformed"] as const)
       for (const chunks of splits(Buffer.concat(messages))) {
-        const { relay, passed } = laneOf(cut(), cut === cutFrames);
-        relay.spoil(how);
-        for (const chunk of chunks) relay.pass(chunk);
+        const { direction, passed } = directionOf(cut(), cut === cutFrames);
+        direction.spoil(how);
+        for (const chunk of chunks) direction.pass(chunk);
         const bytes = Buffer.concat(passed);
         const all = Buffer.concat(messages);
         const first = messages[0]!;
@@ -83,32 +83,32 @@ describe.each(Object.entries(cases))("%s", (_, { cut, messages }) => {
   });
 });
 
-function laneOf(cut: Cutter, socket: boolean) {
+function directionOf(cut: Cutter, socket: boolean) {
   const passed: Buffer[] = [];
-  const relay = new Relay();
+  const direction = new Direction();
   const source = new PassThrough();
-  relay.attach(source, (bytes) => void passed.push(bytes), cut, socket);
-  return { relay, passed };
+  direction.attach(source, (bytes) => void passed.push(bytes), cut, socket);
+  return { direction, passed };
 }
 
-test("a relay's own message goes between two of the peer, never into one", () => {
-  const { relay, passed } = laneOf(cutFrames(), true);
+test("a direction's own message goes between two of the peer, never into one", () => {
+  const { direction, passed } = directionOf(cutFrames(), true);
   const whole = frame("hello");
-  relay.pass(whole.subarray(0, 3));
-  relay.inject(frame("mine"));
+  direction.pass(whole.subarray(0, 3));
+  direction.inject(frame("mine"));
   expect(passed).toEqual([whole.subarray(0, 3)]);
-  relay.pass(whole.subarray(3));
+  direction.pass(whole.subarray(3));
   expect(Buffer.concat(passed)).toEqual(Buffer.concat([whole, frame("mine")]));
 });
 
 test("a ping passes while a message is held", () => {
-  const { relay, passed } = laneOf(cutFrames(), true);
-  relay.spoil("duplicate");
+  const { direction, passed } = directionOf(cutFrames(), true);
+  direction.spoil("duplicate");
   const part = frame("ab", { fin: false });
-  relay.pass(part);
-  relay.pass(frame("", { opcode: 9 }));
+  direction.pass(part);
+  direction.pass(frame("", { opcode: 9 }));
   expect(passed).toEqual([frame("", { opcode: 9 })]);
-  relay.pass(frame("cd", { opcode: 0 }));
+  direction.pass(frame("cd", { opcode: 0 }));
   expect(passed).toHaveLength(2);
 });
 
