@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { ordered } from "@parlance/conformance/internal/run";
 import {
   type Case,
   type ClientLine,
-  ordered,
   type Result,
   runCases,
   type ServerPeer,

@@ -1,4 +1,5 @@
-import { anyOf, type Case, ordered, type Result, runCases } from "@parlance/conformance/suite";
+import { anyOf, ordered } from "@parlance/conformance/internal/run";
+import { type Case, type Result, runCases } from "@parlance/conformance/suite";
 import { describe, expect, test } from "vitest";
 import { brokenClient } from "./broken/clients.js";
 import { brokenServer } from "./broken/servers.js";

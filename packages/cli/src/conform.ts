@@ -3,29 +3,31 @@ import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { secretsInEnvironment } from "@parlance/conformance";
+import { secretsInEnvironment } from "@parlance/conformance/internal/redaction";
 import {
   anyOf,
   atLeast,
   Broken,
-  type Case,
-  type ClientPeer,
   causesOf,
-  clientCommand,
-  FORMATS,
   type Format,
   formatCause,
-  formatResult,
-  isFine,
   type Level,
   Mask,
   ordered,
+  RUN_WITHIN,
+  Spent,
+} from "@parlance/conformance/internal/run";
+import {
+  type Case,
+  type ClientPeer,
+  clientCommand,
+  FORMATS,
+  formatResult,
+  isFine,
   type Report,
   type Result,
-  RUN_WITHIN,
   runCases,
   type ServerPeer,
-  Spent,
   type Suite,
   serverCommand,
   suiteOf,

@@ -2,16 +2,15 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import type { Entry, Header } from "@parlance/conformance";
 import {
-  type Entry,
   Exchanges,
-  type Header,
   har,
   harEntry,
   markdownConnection,
   markdownEnd,
   markdownHead,
-} from "@parlance/conformance";
+} from "@parlance/conformance/internal/export";
 import { parseUrl } from "@parlance/wire/internal/http";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 import { contractHelp, describeState, recordingAt } from "./recording.js";

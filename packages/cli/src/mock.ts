@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { type Drawn, type Fault, mock, Redactor, secretsInEnvironment } from "@parlance/conformance";
+import { type Fault, type FaultOptions, mock } from "@parlance/conformance";
+import { Redactor, secretsInEnvironment } from "@parlance/conformance/internal/redaction";
 import { listenReplay } from "@parlance/conformance/node";
 import { contractAt, type Loaded } from "./contract.js";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
@@ -116,7 +117,7 @@ async function transcriptRecording(recording: OpenRecording, contract: Loaded["c
 }
 
 /** A number, or a range such as 2-5. */
-function drawn(text: string | undefined, option: string, least: number): Drawn | undefined {
+function drawn(text: string | undefined, option: string, least: number): FaultOptions["latency"] {
   if (text === undefined) return undefined;
   const [, from, to = from] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(text) ?? [];
   const [low, high] = [Number(from), Number(to)];

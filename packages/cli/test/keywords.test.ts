@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { KEYWORDS as BROKEN } from "@parlance/conformance/suite";
+import { KEYWORDS as BROKEN } from "@parlance/conformance/internal/mutant";
 import { compat } from "@parlance/language/compat";
 import { docs, generate } from "@parlance/language/generate";
 import { lint } from "@parlance/language/lint";

@@ -165,7 +165,7 @@ describe("a contract of somebody else's, as processes,", () => {
       code: 0,
       state: "complete",
       contract: "lighthouse",
-      checked: ["schema", "order", "exchange", "end", "status", "header", "route"],
+      checked: ["schema", "order", "exchange", "end", "status", "header", "route", "form"],
       findings: [],
     });
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { connect } from "@parlance/client";
-import { formatLine } from "@parlance/conformance";
+import { formatLine } from "@parlance/conformance/internal/entries";
 import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { serve } from "@parlance/server";

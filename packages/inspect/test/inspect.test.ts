@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
-import { type Entry, read, transcriptRecording } from "@parlance/conformance";
+import { type Entry, read } from "@parlance/conformance";
+import { transcriptRecording } from "@parlance/conformance/internal/replay";
 import { lint } from "@parlance/language/lint";
 import { Refusal } from "@parlance/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";

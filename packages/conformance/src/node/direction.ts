@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { type Cutter, cutChunks, headSize, payloadSize } from "./cutter.js";
 
 /** One direction of a connection that passes a proxy. A tool may hold, slow, repeat or spoil what passes. */
-export class Relay {
+export class Direction {
   #cut: Cutter = cutChunks;
   #isSocket = false;
   #source: Readable | undefined;

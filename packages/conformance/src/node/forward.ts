@@ -1,10 +1,10 @@
 import type { Readable, Writable } from "node:stream";
 import type { Cutter } from "./cutter.js";
-import type { Relay } from "./relay.js";
+import type { Direction } from "./direction.js";
 
-/** A relay beside a direction, and how its messages are cut. */
+/** A direction that a tool may steer, and how its messages are cut. */
 export interface Guided {
-  readonly relay: Relay;
+  readonly direction: Direction;
   readonly cut: Cutter;
   readonly socket?: boolean;
 }
@@ -18,14 +18,14 @@ export function forward(from: Readable, to: Writable, show: (chunk: Buffer) => v
   const write = (chunk: Buffer) => {
     if (!to.destroyed && !to.writableEnded && !to.write(chunk)) {
       from.pause();
-      to.once("drain", () => guided?.relay.flowing !== false && from.resume());
+      to.once("drain", () => guided?.direction.flowing !== false && from.resume());
     }
     show(chunk);
   };
   if (!guided) return void from.on("data", write);
-  const { relay, cut, socket = false } = guided;
-  relay.attach(from, write, cut, socket);
-  from.on("data", (chunk: Buffer) => relay.pass(chunk));
-  from.on("end", () => relay.end());
-  from.on("close", () => relay.end());
+  const { direction, cut, socket = false } = guided;
+  direction.attach(from, write, cut, socket);
+  from.on("data", (chunk: Buffer) => direction.pass(chunk));
+  from.on("end", () => direction.end());
+  from.on("close", () => direction.end());
 }

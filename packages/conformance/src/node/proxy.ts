@@ -16,11 +16,11 @@ import type { Recorder } from "../recorder.js";
 import { type HeaderList, isEventStream } from "../recording.js";
 import { Afterwards, type Seen } from "./afterwards.js";
 import { cutChunks, cutEvents, cutFrames } from "./cutter.js";
+import { Direction } from "./direction.js";
 import { forward, type Guided } from "./forward.js";
 import { frames } from "./frames.js";
 import { flat, pairs, passed, sendHead } from "./headers.js";
 import { isRebound } from "./pages.js";
-import { Relay } from "./relay.js";
 
 export interface ProxyOptions {
   /** The server's URL, such as `http://localhost:8080`. Its path is put before the path of each request. */
@@ -46,7 +46,7 @@ export interface Connected {
   /** The request's path and query, and its headers, with their secrets. */
   readonly target: string;
   readonly headers: HeaderList;
-  readonly relays: { readonly [from in Side]: Relay };
+  readonly directions: { readonly [from in Side]: Direction };
   /** Drops both sides without a close. */
   cut(): void;
 }
@@ -100,15 +100,15 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
   };
 }
 
-type Relays = Connected["relays"];
+type Directions = Connected["directions"];
 type Running = ProxyOptions & { readonly afterwards: Afterwards; readonly url: URL };
 
-/** The relays of a connection, where a tool asked for them. */
-function lanesOf({ onConnection }: ProxyOptions, made: Omit<Connected, "relays">): Relays | undefined {
+/** The directions of a connection, where a tool asked for them. */
+function directionsOf({ onConnection }: ProxyOptions, made: Omit<Connected, "directions">): Directions | undefined {
   if (!onConnection) return undefined;
-  const relays: Relays = { client: new Relay(), server: new Relay() };
-  onConnection({ ...made, relays });
-  return relays;
+  const directions: Directions = { client: new Direction(), server: new Direction() };
+  onConnection({ ...made, directions });
+  return directions;
 }
 
 function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Running, root: Scope): void {
@@ -129,7 +129,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
     lose("server", "the proxy has cut the connection");
     outgoing.destroy();
   };
-  const relays = lanesOf(options, { id: seen.id, socket: false, ...request, cut });
+  const directions = directionsOf(options, { id: seen.id, socket: false, ...request, cut });
   // The time limit is for the connection only; the client limits the wait for an answer.
   connecting(upstream, call, options.connectWithin, () => fail(new Error("no connection within the limit")));
   call.add(() => upstream.destroy());
@@ -145,7 +145,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
     incoming,
     upstream,
     (chunk) => seen.body("client", chunk),
-    relays && { relay: relays.client, cut: cutChunks },
+    directions && { direction: directions.client, cut: cutChunks },
   );
   incoming.on("end", () => {
     upstream.end();
@@ -163,7 +163,12 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
     for (const event of ["data", "end", "close"]) answer.once(event, () => clearImmediate(headed));
     seen.response(answer.statusCode!, headers);
     const cut = isEventStream(headers) ? cutEvents() : cutChunks;
-    forward(answer, outgoing, (chunk) => seen.body("server", chunk), relays && { relay: relays.server, cut });
+    forward(
+      answer,
+      outgoing,
+      (chunk) => seen.body("server", chunk),
+      directions && { direction: directions.server, cut },
+    );
     answer.on("end", () => {
       if (!answer.complete) return;
       over = true;
@@ -195,7 +200,7 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
     lose("server", "the proxy has cut the connection");
     socket.destroy();
   };
-  const relays = lanesOf(options, { id: seen.id, socket: true, ...request, cut });
+  const directions = directionsOf(options, { id: seen.id, socket: true, ...request, cut });
   const finish = () => {
     over = true;
     call.timeout(options.closeWithin ?? 1000, () => call.close());
@@ -217,7 +222,7 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
     socket.write(`${statusLine(answer)}${lines}\r\n`, "latin1");
     seen.response(101, headers);
-    join({ client: socket, server: peer }, { client: head, server: first }, relays, seen, lose, finish);
+    join({ client: socket, server: peer }, { client: head, server: first }, directions, seen, lose, finish);
   });
   upstream.end();
 }
@@ -226,7 +231,7 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
 function join(
   sockets: { readonly [side in Side]: Duplex },
   early: { readonly [side in Side]: Buffer },
-  relays: Relays | undefined,
+  directions: Directions | undefined,
   seen: Seen,
   lose: Lose,
   finish: () => void,
@@ -241,7 +246,7 @@ function join(
       finish();
     });
     if (early[from].length > 0) source.unshift(early[from]);
-    const guided: Guided | undefined = relays && { relay: relays[from], cut: cutFrames(), socket: true };
+    const guided: Guided | undefined = directions && { direction: directions[from], cut: cutFrames(), socket: true };
     forward(source, sink, read, guided);
     source.on("error", () => {});
     source.on("end", () => {

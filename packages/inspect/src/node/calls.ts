@@ -1,4 +1,5 @@
-import { bodyOf, type Conversations, type HeaderList, urlAt } from "@parlance/conformance";
+import type { Conversations } from "@parlance/conformance";
+import { bodyOf, type HeaderList, urlAt } from "@parlance/conformance/internal/entries";
 import { isObject, unfault, Violation } from "@parlance/wire";
 import WebSocket from "ws";
 import type { Outcome } from "../ask.js";

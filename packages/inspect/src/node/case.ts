@@ -1,4 +1,5 @@
-import { bodyOf, type Conversations, type Entry, type HeaderList, headerOf, rawOf } from "@parlance/conformance";
+import type { Conversations, Entry } from "@parlance/conformance";
+import { bodyOf, type HeaderList, headerOf, rawOf } from "@parlance/conformance/internal/entries";
 import { bind, encode, type TranscriptLine, Violation } from "@parlance/wire";
 import { BadRequest } from "./guard.js";
 

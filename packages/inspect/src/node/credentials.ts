@@ -1,4 +1,5 @@
-import { type HeaderList, type RedactOptions, Redactor } from "@parlance/conformance";
+import type { HeaderList } from "@parlance/conformance/internal/entries";
+import { type RedactOptions, Redactor } from "@parlance/conformance/internal/redaction";
 import type { CredentialInfo } from "../ask.js";
 
 /** The credentials of a request. */

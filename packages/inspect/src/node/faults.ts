@@ -33,14 +33,14 @@ export class Connections {
 
   disturb(id: number, fault: FaultName, from: Side): void {
     const connected = this.#at(id);
-    const relay = connected.relays[from];
+    const direction = connected.directions[from];
     const [act, words]: readonly [act: () => void, words: string] = {
       cut: [connected.cut, "cut"] as const,
-      stall: [() => relay.stall(), `stalls the ${from}`] as const,
-      slow: [() => relay.slow(SLOW), `waits ${SLOW} ms behind each part of the ${from}`] as const,
-      release: [() => relay.release(), `passes the ${from} on again`] as const,
-      duplicate: [() => relay.spoil("duplicate"), `sends the ${from}'s next message twice`] as const,
-      malformed: [() => relay.spoil("malformed"), `spoils the ${from}'s next message`] as const,
+      stall: [() => direction.stall(), `stalls the ${from}`] as const,
+      slow: [() => direction.slow(SLOW), `waits ${SLOW} ms behind each part of the ${from}`] as const,
+      release: [() => direction.release(), `passes the ${from} on again`] as const,
+      duplicate: [() => direction.spoil("duplicate"), `sends the ${from}'s next message twice`] as const,
+      malformed: [() => direction.spoil("malformed"), `spoils the ${from}'s next message`] as const,
     }[fault];
     this.#log.fault(id, words);
     act();
@@ -52,7 +52,8 @@ export class Connections {
     if (!connected.socket) throw new BadRequest(`connection ${id} is no WebSocket`);
     const options = { fin: true, rsv1: false, opcode: 1, mask: true, readOnly: true };
     const parts = Sender.frame(Buffer.from(text), options);
-    if (!connected.relays.client.inject(Buffer.concat(parts))) throw new BadRequest(`connection ${id} is not open yet`);
+    if (!connected.directions.client.inject(Buffer.concat(parts)))
+      throw new BadRequest(`connection ${id} is not open yet`);
   }
 
   #at(id: number): Connected {

@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
-import { Conversations, Recorder, type RedactOptions } from "@parlance/conformance";
+import { Conversations, Recorder } from "@parlance/conformance";
+import type { RedactOptions } from "@parlance/conformance/internal/redaction";
 import { proxy } from "@parlance/conformance/node";
 import type { AnyContract, Contract, ContractDocument } from "@parlance/wire";
 import type { PageContract, PageState } from "../state.js";

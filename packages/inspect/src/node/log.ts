@@ -1,17 +1,8 @@
 import { createHash } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
-import {
-  type Conversations,
-  type Ending,
-  type Entry,
-  formatLine,
-  type Header,
-  headerOf,
-  leftOutAs,
-  type Note,
-  type OpenAsk,
-  Verifier,
-} from "@parlance/conformance";
+import { type Conversations, type Ending, type Entry, type Header, Verifier } from "@parlance/conformance";
+import type { Note, OpenAsk } from "@parlance/conformance/internal/entries";
+import { formatLine, headerOf, leftOutAs } from "@parlance/conformance/internal/entries";
 import type { AnyMessage } from "@parlance/wire";
 import { type Found, MAX_ROW_TEXT, type Row, type RowFlaw } from "../row.js";
 import type { AskedIn } from "./answers.js";

@@ -2,20 +2,21 @@ import { createHash, randomUUID } from "node:crypto";
 import { webSocket } from "@parlance/client/node";
 import {
   type Conversations,
-  Exchanges,
   formatProblem,
-  har,
-  harEntry,
   loadRecording,
-  markdownConnection,
-  markdownEnd,
-  markdownHead,
-  type RedactOptions,
-  Redactor,
   ReplayServer,
   read,
   replayClient,
 } from "@parlance/conformance";
+import {
+  Exchanges,
+  har,
+  harEntry,
+  markdownConnection,
+  markdownEnd,
+  markdownHead,
+} from "@parlance/conformance/internal/export";
+import { type RedactOptions, Redactor } from "@parlance/conformance/internal/redaction";
 import { type ListeningReplay, listenReplay } from "@parlance/conformance/node";
 import { BadRequest } from "./guard.js";
 import { Log, type LogLimits } from "./log.js";

@@ -1,0 +1,1 @@
+export { KEYWORDS, withoutKeyword } from "../suite/mutant.js";

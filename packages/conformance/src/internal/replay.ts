@@ -1,0 +1,1 @@
+export { transcriptRecording, uncompared, unsendable } from "../replay/loaded.js";
