@@ -19,12 +19,11 @@ import type { Called } from "./hooks.js";
 import type { Operation } from "./http/operation.js";
 import type { HttpRequest } from "./http/request.js";
 import { type OwnerOf, sessionName } from "./identity.js";
-import type { LastCalls } from "./last-calls.js";
 import type { Ledger, Tally } from "./ledger.js";
 import type { Limits } from "./limits.js";
 import type { ServeOptions } from "./options.js";
 import type { AnySession, SessionStore } from "./ports.js";
-import type { Shutdown } from "./shutdown.js";
+import type { LastCalls, Shutdown } from "./shutdown.js";
 
 /** The refusals that a contract has for an operation, by status. */
 type Faults = Readonly<Record<string, unknown>>;

@@ -4,9 +4,9 @@ import type { Scope } from "@parlance/wire/scope";
 import type { Called } from "./hooks.js";
 import type { Answer } from "./http/answer.js";
 import type { HttpRequest } from "./http/request.js";
-import type { LastCalls } from "./last-calls.js";
 import type { Limits } from "./limits.js";
 import type { EventLog } from "./resume/event-log.js";
+import type { LastCalls } from "./shutdown.js";
 
 // The ports of the base. Plain delivery implements the first two in `stream/direct.ts` and `channel/direct.ts`, and `session/local.ts`
 // the third; `resume/` implements them for conversations that outlive a connection. What outlives a server comes through the last, `Cluster`.

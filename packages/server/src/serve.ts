@@ -21,12 +21,10 @@ import { SafePort } from "./channel/socket.js";
 import { type Answer, headOf, methodOf } from "./http/answer.js";
 import { type Deliveries, dispatch, refuseWhileClosing } from "./http/dispatch.js";
 import { operationsOf } from "./http/operation.js";
-import { guard, hostNamed, preflight } from "./http/origin.js";
-import { matcherOf } from "./http/origins.js";
+import { guard, hostNamed, matcherOf, preflight } from "./http/origin.js";
 import { type HttpRequest, httpRequest } from "./http/request.js";
 import { refuse } from "./http/response.js";
 import { ownersOf } from "./identity.js";
-import { lastCalls } from "./last-calls.js";
 import { ledger } from "./ledger.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { addressOf, inMemory } from "./memory.js";
@@ -38,7 +36,7 @@ import { memoryLog } from "./resume/event-log.js";
 import { resumeRequests } from "./resume/http.js";
 import { ResumableStreams } from "./resume/streams.js";
 import { LocalSessions } from "./session/local.js";
-import { shutdown } from "./shutdown.js";
+import { lastCalls, shutdown } from "./shutdown.js";
 import { directStreams } from "./stream/direct.js";
 
 /** A contract with handlers behind it. */

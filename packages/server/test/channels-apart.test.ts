@@ -4,9 +4,9 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { ClusterChannels } from "../src/cluster/channels.js";
 import { wiring } from "../src/cluster/publish.js";
 import { memoryPubSub, type PubSub } from "../src/cluster/pubsub.js";
-import { lastCalls } from "../src/last-calls.js";
 import { LIMITS } from "../src/limits.js";
 import type { Asked, LocalChannels, Place, Shown } from "../src/ports.js";
+import { lastCalls } from "../src/shutdown.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

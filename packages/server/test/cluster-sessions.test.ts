@@ -6,11 +6,11 @@ import type { Packet } from "../src/cluster/packet.js";
 import { wiring } from "../src/cluster/publish.js";
 import { memoryPubSub } from "../src/cluster/pubsub.js";
 import { ClusterSessions } from "../src/cluster/sessions.js";
-import { lastCalls } from "../src/last-calls.js";
 import { ledger } from "../src/ledger.js";
 import { LIMITS } from "../src/limits.js";
 import type { Sent } from "../src/ports.js";
 import { LocalSessions } from "../src/session/local.js";
+import { lastCalls } from "../src/shutdown.js";
 import { call, say } from "./cluster.js";
 import { approve, textOf } from "./sessions-of.js";
 

@@ -7,8 +7,8 @@ import { type Followed, followSessions, rememberFor } from "../src/cluster/follo
 import type { Answer } from "../src/cluster/packet.js";
 import { wiring } from "../src/cluster/publish.js";
 import { memoryPubSub } from "../src/cluster/pubsub.js";
-import { lastCalls } from "../src/last-calls.js";
 import { LIMITS, type Limits } from "../src/limits.js";
+import { lastCalls } from "../src/shutdown.js";
 import { call, say } from "./cluster.js";
 import { approve, sessionsOf } from "./sessions-of.js";
 

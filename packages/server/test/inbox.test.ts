@@ -6,9 +6,9 @@ import { Inbox } from "../src/cluster/inbox.js";
 import { Members, type MembersOptions } from "../src/cluster/members.js";
 import type { Packet } from "../src/cluster/packet.js";
 import type { Wiring } from "../src/cluster/publish.js";
-import { lastCalls } from "../src/last-calls.js";
 import { LIMITS } from "../src/limits.js";
 import type { Sent, Subscriber } from "../src/ports.js";
+import { lastCalls } from "../src/shutdown.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

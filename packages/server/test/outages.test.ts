@@ -7,8 +7,8 @@ import { formatTicket, newKey, type Port } from "@parlance/wire";
 import { Scope } from "@parlance/wire/scope";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { wiring } from "../src/cluster/publish.js";
-import { lastCalls } from "../src/last-calls.js";
 import { LIMITS } from "../src/limits.js";
+import { lastCalls } from "../src/shutdown.js";
 import { connection } from "./connection.js";
 
 test("an outage of pub/sub is one report, and the next outage is another", async () => {

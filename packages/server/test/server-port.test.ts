@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
 import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { CallPort } from "../src/channel/socket.js";
 import { ServerPort } from "../src/node/port.js";
-import { CallPort } from "../src/resume/call-port.js";
 
 // A turn of the loop is a real one: frames wait for its end.
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }));

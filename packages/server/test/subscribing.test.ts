@@ -5,8 +5,8 @@ import { wiring } from "../src/cluster/publish.js";
 import { memoryPubSub, type PubSub } from "../src/cluster/pubsub.js";
 import { clusterStreams } from "../src/cluster/streams.js";
 import { subscribe } from "../src/cluster/subscriptions.js";
-import { lastCalls } from "../src/last-calls.js";
 import { LIMITS } from "../src/limits.js";
+import { lastCalls } from "../src/shutdown.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,9 +1,8 @@
 import { Scope } from "@parlance/wire/scope";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { LIMITS } from "../src/limits.js";
-import { type Ended, endings } from "../src/resume/endings.js";
 import type { EventWriter } from "../src/resume/event-log.js";
-import { overNames, tombstones } from "../src/resume/tombstones.js";
+import { type Ended, endings, overNames, tombstones } from "../src/resume/tombstones.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -6,8 +6,8 @@ import { wiring } from "../src/cluster/publish.js";
 import { memoryPubSub, type PubSub } from "../src/cluster/pubsub.js";
 import { Servers } from "../src/cluster/servers.js";
 import { joinPorts, type Tunnel, type TunnelOptions, tunnel } from "../src/cluster/tunnel.js";
-import { lastCalls } from "../src/last-calls.js";
 import { LIMITS, type Limits } from "../src/limits.js";
+import { lastCalls } from "../src/shutdown.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 import { Disconnected } from "@parlance/wire";
 import { type Scope, within } from "@parlance/wire/scope";
-import type { LastCalls } from "../last-calls.js";
 import type { Limits } from "../limits.js";
+import type { LastCalls } from "../shutdown.js";
 import type { PubSub } from "./pubsub.js";
 
 /** Pub/sub as the cluster's parts share it: each call has a timeout, and failures are reported. */

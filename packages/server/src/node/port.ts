@@ -2,7 +2,7 @@ import type { Duplex } from "node:stream";
 import type { Port, PortEvents } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import type { WebSocket } from "ws";
-import { defer } from "../defer.js";
+import { defer } from "../stream/writer.js";
 
 /** Characters that are written without waiting for the end of the tick. */
 const FULL = 64 * 1024;

@@ -1,12 +1,12 @@
 import { type ChannelOffer, formatResumable, formatTicket, isKey, newKey, parseCursor, RESUME } from "@parlance/wire";
 import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
+import { CallPort } from "../channel/socket.js";
 import type { Answer } from "../http/answer.js";
 import { gapAnswer } from "../http/response.js";
 import { conversationName, digest } from "../identity.js";
 import type { Limits } from "../limits.js";
 import type { Asked, ChannelDelivery, LocalChannels, RemoteChannels, Shown } from "../ports.js";
-import { CallPort } from "./call-port.js";
 import { Conversations, placeOf, timesOf } from "./conversations.js";
 
 /**

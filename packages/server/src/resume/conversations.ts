@@ -15,14 +15,14 @@ import { PacedPort } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import type { Context } from "../call.js";
 import type { Converse } from "../channel/direct.js";
+import { CallPort } from "../channel/socket.js";
 import type { Called } from "../hooks.js";
 import { isOwn } from "../http/origin.js";
 import { conversationName, ownerIn } from "../identity.js";
 import type { Limits } from "../limits.js";
 import type { Accepted, Asked, Found, LocalChannels, Place, Shown } from "../ports.js";
 import { gone } from "../reason.js";
-import { CallPort } from "./call-port.js";
-import { type Ended, type Endings, endings } from "./endings.js";
+import { type Ended, type Endings, endings } from "./tombstones.js";
 
 interface Conversation {
   readonly epoch: string;

@@ -1,6 +1,6 @@
 import { assertLimits } from "@parlance/wire/errors";
-import { defer } from "../defer.js";
 import { LOG_LIMITS } from "../limits.js";
+import { defer } from "../stream/writer.js";
 
 /** One entry of a stream: its place, counted from 1, and its exact text on the wire. */
 export interface Entry {

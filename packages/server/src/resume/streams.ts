@@ -11,11 +11,17 @@ import { cancelled, closing, gone, logFailed } from "../reason.js";
 import { BlockWriter } from "../stream/writer.js";
 import { beginsElsewhere } from "./elsewhere.js";
 import type { EventLog, EventWriter } from "./event-log.js";
-import { type FinishedRuns, finishedRuns } from "./finished.js";
 import { pump } from "./pump.js";
 import { type Readers, readers } from "./readers.js";
 import { givenOf, newRun, type Run } from "./run.js";
-import { type OverNames, overNames, type Tombstones, tombstones } from "./tombstones.js";
+import {
+  type FinishedRuns,
+  finishedRuns,
+  type OverNames,
+  overNames,
+  type Tombstones,
+  tombstones,
+} from "./tombstones.js";
 
 /** Streams that outlive their reader's connection: their handlers write to an event log, and readers read from it. */
 export class ResumableStreams implements StreamDelivery {

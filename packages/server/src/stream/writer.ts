@@ -1,10 +1,18 @@
 import { Disconnected, disconnected, encodeComment } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
 import { invoke } from "../callback.js";
-import { defer, sharesTimers } from "../defer.js";
 import type { Tally } from "../ledger.js";
 import type { Limits } from "../limits.js";
 import { isRevoked } from "../reason.js";
+
+/** Runs a function after this tick's promises, so that one tick's messages form one batch. */
+export const defer: (run: () => void) => void =
+  typeof setImmediate === "function" ? setImmediate : (run) => void setTimeout(run, 0);
+
+/** Whether one timer may serve several requests. In Cloudflare workers a timer ends with the request that has set it. */
+const sharesTimers =
+  (globalThis as { readonly navigator?: { readonly userAgent?: string } }).navigator?.userAgent !==
+  "Cloudflare-Workers";
 
 /** The connection under a stream. Nothing is written to it after `end` or `cut`. */
 export interface Sink {

@@ -1,10 +1,10 @@
 import type { Port } from "@parlance/wire";
 import type { Scope } from "@parlance/wire/scope";
-import { defer } from "../defer.js";
 import { inMemory } from "../memory.js";
 import { gone } from "../reason.js";
 import type { App } from "../serve.js";
 import type { Sink } from "../stream/writer.js";
+import { defer } from "../stream/writer.js";
 
 /** When a connection is cut. */
 export interface CutOptions {

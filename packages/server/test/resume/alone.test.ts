@@ -5,12 +5,11 @@ import type { Context } from "../../src/call.js";
 import type { Called } from "../../src/hooks.js";
 import type { HttpRequest } from "../../src/http/request.js";
 import { conversationName } from "../../src/identity.js";
-import { lastCalls } from "../../src/last-calls.js";
 import { LIMITS, type Limits } from "../../src/limits.js";
 import type { Production, RemoteEvents, RemoteStreams } from "../../src/ports.js";
 import { type EventLog, memoryLog } from "../../src/resume/event-log.js";
 import { ResumableStreams } from "../../src/resume/streams.js";
-import { shutdown } from "../../src/shutdown.js";
+import { lastCalls, shutdown } from "../../src/shutdown.js";
 import type { SseWriter } from "../../src/stream/writer.js";
 
 // A turn of the loop is a real one.

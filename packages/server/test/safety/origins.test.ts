@@ -1,8 +1,7 @@
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";
 import { describe, expect, test } from "vitest";
-import { preflight } from "../../src/http/origin.js";
-import { matcherOf, type Origins } from "../../src/http/origins.js";
+import { matcherOf, type Origins, preflight } from "../../src/http/origin.js";
 import type { HttpRequest } from "../../src/http/request.js";
 
 const handlers = { health: () => "OK", ready: () => "OK", listAgents: () => [], async *send() {} };
