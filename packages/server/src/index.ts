@@ -2,7 +2,6 @@ export {
   type Call,
   type Channel,
   Disconnected,
-  type OpenAsk,
   Refusal,
   type ServerChannel,
   type Session,
@@ -10,12 +9,9 @@ export {
   Violation,
 } from "@parlance/wire";
 export type { Stats } from "@parlance/wire/scope";
-export { type Apps, fetchOf, type Placed } from "./apps.js";
-export type { Called, Done, ErrorContext, Hooks, How } from "./hooks.js";
-export type { Answer } from "./http/answer.js";
+export { type Apps, fetchOf } from "./apps.js";
+export type { Called, Done, ErrorContext, Hooks } from "./hooks.js";
 export { apiKey, bearer } from "./http/bearer.js";
-export { LIMITS, type Limits } from "./limits.js";
+export type { Limits } from "./limits.js";
 export type { ServeOptions } from "./options.js";
-export type { Accepted } from "./ports.js";
 export { type App, serve } from "./serve.js";
-export type { Sink, SseWriter } from "./stream/writer.js";

@@ -6,4 +6,4 @@ export {
   type MemoryLogOptions,
   memoryLog,
 } from "./resume/event-log.js";
-export { type LogUnderTest, testEventLog } from "./resume/testing.js";
+export { testEventLog } from "./resume/testing.js";

@@ -5,8 +5,6 @@ import { type App, serve } from "./serve.js";
 import { type CutOptions, cuttable } from "./testing/cuts.js";
 import { exampleHandlers } from "./testing/examples.js";
 
-export type { CutOptions } from "./testing/cuts.js";
-
 /** A call that a double received, by its name in the contract. */
 export type Asked<H> = {
   readonly [K in keyof H & string]: {
