@@ -17,6 +17,7 @@ import {
 } from "../options.js";
 import type { Fields, Requests } from "../request.js";
 import { firstOffer, forget, resumesAt } from "./offer.js";
+import type { Resumed } from "./resumable.js";
 import { sockets } from "./socket.js";
 import { switchPort } from "./switch.js";
 
@@ -53,16 +54,6 @@ export async function openChannel(
     pace,
     Paced: PacedPort,
   };
-
-  /** Opens a page's channel with a ticket, because its socket cannot carry the token. */
-  async function ticketed(): Promise<AnyChannel> {
-    const request = lifetime(life.signal);
-    const { offer, failed } = await firstOffer(resumed, request);
-    const code = offer && (await import("./resumable.js").catch(unloaded));
-    const channel = await code?.openResumable(resumed, offer!, request);
-    // A socket without the ticket cannot carry the token either: then the server's reason counts.
-    return channel ?? plain().catch((error) => Promise.reject((error.code === "usage" && failed) || error));
-  }
 
   const plain = async (): Promise<AnyChannel> => linkOver(await socket(undefined)).channel;
 
@@ -104,7 +95,14 @@ export async function openChannel(
     return made.channel;
   }
 
-  const how = key === undefined ? plain : webSocket ? withHeader : token === undefined ? asking : ticketed;
+  const how =
+    key === undefined
+      ? plain
+      : webSocket
+        ? withHeader
+        : token === undefined
+          ? asking
+          : () => openTicketed(resumed, plain);
   try {
     const channel = await how(key!);
     channel.closed.then(life.release, life.release);
@@ -115,6 +113,16 @@ export async function openChannel(
     notifyEnd(connection, what, Promise.reject(error));
     throw error;
   }
+}
+
+/** Opens a page's channel with a ticket, because its socket cannot carry the token. */
+async function openTicketed(resumed: Resumed, plain: () => Promise<AnyChannel>): Promise<AnyChannel> {
+  const request = lifetime(resumed.life.signal);
+  const { offer, failed } = await firstOffer(resumed, request);
+  const code = offer && (await import("./resumable.js").catch(unloaded));
+  const channel = await code?.openResumable(resumed, offer!, request);
+  // A socket without the ticket cannot carry the token either: then the server's reason counts.
+  return channel ?? plain().catch((error) => Promise.reject((error.code === "usage" && failed) || error));
 }
 
 function notifyEnd({ onConnection }: ConnectOptions, call: string, over: Promise<unknown>): void {
