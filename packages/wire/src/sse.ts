@@ -31,7 +31,8 @@ export function encodeComment(text: string): string {
 }
 
 function oneLine(what: string, text: string): string {
-  if (/[\r\n\0]/.test(text))
+  // Searched, because an expression took a twentieth of a resumable stream's time.
+  if (text.includes("\n") || text.includes("\r") || text.includes("\0"))
     throw new TypeError(`an SSE ${what} may not hold CR, LF or NUL: ${brief(JSON.stringify(text), MAX_NAME)}`);
   return text;
 }
