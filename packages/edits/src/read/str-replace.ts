@@ -74,7 +74,10 @@ export function readCalls(value: unknown, outer?: string, depth = 0): Call[] {
   if (typeof value !== "object") return [];
   if (Array.isArray(value) && value[0] === "apply_patch") return readCalls(value[1], outer, depth + 1);
   if (Array.isArray(value)) return value.flatMap((each) => readCalls(each, outer, depth + 1));
-  const fields = value as Readonly<Record<string, unknown>>;
+  return readFields(value as Readonly<Record<string, unknown>>, outer, depth);
+}
+
+function readFields(fields: Readonly<Record<string, unknown>>, outer: string | undefined, depth: number): Call[] {
   const pick = (name: RegExp) =>
     Object.entries(fields).find(([key, text]) => name.test(key) && typeof text === "string")?.[1] as string | undefined;
   const path = pick(PATH) ?? outer;
