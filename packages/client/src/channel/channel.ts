@@ -55,6 +55,8 @@ export async function openChannel(
     Paced: PacedPort,
   };
 
+  const ticketed = () => openTicketed(resumed, plain);
+  const asking = (key: string) => openAsking(resumed, key, () => socket(undefined));
   const plain = async (): Promise<AnyChannel> => linkOver(await socket(undefined)).channel;
 
   async function socket(extra: Fields): Promise<Port> {
@@ -78,31 +80,7 @@ export async function openChannel(
     );
   }
 
-  /** Opens a channel plainly, and asks beside it whether the server resumes: a page's socket carries no header. */
-  async function asking(key: string): Promise<AnyChannel> {
-    const answer = resumesAt(requests, name, input, headers);
-    const port = await socket(undefined).catch((error) => {
-      forget(requests);
-      throw error;
-    });
-    const switched = switchPort(new PacedPort(port, pace));
-    const made = linkOver(switched);
-    // Only a page whose server resumes loads what that needs, before a cut: then, nothing may be there to load from.
-    const resume = async (times: string | undefined) =>
-      times && (await import("./resumable.js")).goOn(resumed, key, switched, made, times);
-    // Without that code the channel stays plain.
-    answer.then(resume).catch(() => {});
-    return made.channel;
-  }
-
-  const how =
-    key === undefined
-      ? plain
-      : webSocket
-        ? withHeader
-        : token === undefined
-          ? asking
-          : () => openTicketed(resumed, plain);
+  const how = key === undefined ? plain : webSocket ? withHeader : token === undefined ? asking : ticketed;
   try {
     const channel = await how(key!);
     channel.closed.then(life.release, life.release);
@@ -113,6 +91,24 @@ export async function openChannel(
     notifyEnd(connection, what, Promise.reject(error));
     throw error;
   }
+}
+
+/** Opens a channel plainly, and asks beside it whether the server resumes: a page's socket carries no header. */
+async function openAsking(resumed: Resumed, key: string, socket: () => Promise<Port>): Promise<AnyChannel> {
+  const { requests, name, input, headers, pace, linkOver } = resumed;
+  const answer = resumesAt(requests, name, input, headers);
+  const port = await socket().catch((error) => {
+    forget(requests);
+    throw error;
+  });
+  const switched = switchPort(new PacedPort(port, pace));
+  const made = linkOver(switched);
+  // Only a page whose server resumes loads what that needs, before a cut: then, nothing may be there to load from.
+  const resume = async (times: string | undefined) =>
+    times && (await import("./resumable.js")).goOn(resumed, key, switched, made, times);
+  // Without that code the channel stays plain.
+  answer.then(resume).catch(() => {});
+  return made.channel;
 }
 
 /** Opens a page's channel with a ticket, because its socket cannot carry the token. */
