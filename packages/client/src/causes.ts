@@ -1,7 +1,7 @@
 import type { AnyContract, SocketRefused } from "@parlance/wire";
 import { brief, MAX_QUOTED, misuse, type Refusal } from "@parlance/wire/errors";
 import { unfault } from "@parlance/wire/fault";
-import { parseRetryAfter } from "./failures.js";
+import { parseRetryAfter } from "./response.js";
 
 /** The known facts of a failure. */
 export interface Failure {

@@ -17,7 +17,7 @@ import { unloaded } from "./failures.js";
 import { operations } from "./operation.js";
 import { assertCallOptions, assertOptions, type ConnectOptions } from "./options.js";
 import { requests } from "./request.js";
-import type { Opening, StreamSource } from "./stream/open-stream.js";
+import type { Opening, StreamSource } from "./stream/source.js";
 
 /** An open stream. It distinguishes the end of its session from a cut. */
 interface Reading {

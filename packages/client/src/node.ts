@@ -2,7 +2,7 @@ import type { OpenSocket } from "@parlance/wire";
 import { misuse } from "@parlance/wire/errors";
 import { socketPort } from "@parlance/wire/link";
 import type { WebSocket } from "ws";
-import { parseRetryAfter } from "./failures.js";
+import { parseRetryAfter } from "./response.js";
 
 export { type EnsuredServer, ensureServer, type ServerCommand } from "./ensure-server.js";
 

@@ -3,7 +3,8 @@ import { disconnected, Violation } from "@parlance/wire/errors";
 import { timedOut } from "./failures.js";
 import { type Lifetime, lifetime, within } from "./lifetime.js";
 import { ANSWER_WITHIN, IDLE_TIMEOUT, MAX_MESSAGE_SIZE } from "./options.js";
-import { discard, type Fields, type Requests } from "./request.js";
+import type { Fields, Requests } from "./request.js";
+import { discard } from "./response.js";
 
 /** Characters read of a refusal's body. */
 const MAX_QUOTE = 64 * 1024;

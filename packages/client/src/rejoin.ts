@@ -2,10 +2,10 @@ import type { Gap, Resumable } from "@parlance/wire";
 import { Disconnected, notify, Refusal } from "@parlance/wire/errors";
 import { parseGap, parseResumable } from "@parlance/wire/resume";
 import { RESUME } from "@parlance/wire/resume-key";
-import { parseRetryAfter, timedOut } from "./failures.js";
+import { timedOut } from "./failures.js";
 import { type Lifetime, lifetime, pause, within } from "./lifetime.js";
 import { ANSWER_WITHIN, type ConnectOptions, RECONNECT_FOR } from "./options.js";
-import { discard } from "./request.js";
+import { discard, parseRetryAfter } from "./response.js";
 
 /** The backoff in milliseconds: the longest first wait, doubled for each further one up to the cap. */
 const BACKOFF = { base: 250, cap: 30_000 };

@@ -5,6 +5,7 @@ import { parseUrl } from "@parlance/wire/internal/http";
 import { unloaded, unloadedLate, why } from "./failures.js";
 import type { Lifetime } from "./lifetime.js";
 import type { ConnectOptions } from "./options.js";
+import { discard } from "./response.js";
 import { tokens } from "./token.js";
 
 export type Fields = Readonly<Record<string, string>> | undefined;
@@ -44,7 +45,7 @@ export function requests(contract: AnyContract, connection: ConnectOptions): Req
     const token = await authority.current(life);
     const all = { ...connection.headers, ...own, ...(token !== undefined && { Authorization: `Bearer ${token}` }) };
     return contract.headers
-      ? (await import("./transfer.js").catch(unloaded)).carrying(contract, connection, all, name, input)
+      ? (await import("./unusual.js").catch(unloaded)).carrying(contract, connection, all, name, input)
       : all;
   }
 
@@ -158,9 +159,4 @@ function pathOf({ operations }: AnyContract, { pathname }: URL): string {
       if (start !== "" && path.endsWith(start)) return path.slice(0, -start.length);
     }
   return path;
-}
-
-/** Cancels the body of an unused answer. */
-export function discard(response: Response): void {
-  response.body?.cancel().catch(() => {});
 }

@@ -1,7 +1,9 @@
-import type { AnyContract } from "@parlance/wire";
+import type { AnyContract, Input } from "@parlance/wire";
 import { brief, MAX_QUOTED, misuse, Refusal } from "@parlance/wire/errors";
+import { bindHeaders } from "@parlance/wire/header";
 import { isLoopback } from "@parlance/wire/internal/http";
-import { discard } from "./request.js";
+import type { ConnectOptions } from "./options.js";
+import { discard } from "./response.js";
 
 /** Redirects of one request, as many as `fetch` follows (WHATWG Fetch, section 4.4). */
 const MAX_REDIRECTS = 20;
@@ -98,4 +100,22 @@ export function warnOfPlainText(contract: AnyContract, { protocol, hostname, ori
   console.warn(
     `${contract.name}: the token for ${origin} is sent in plain text. Use https; http to another host is for development only.`,
   );
+}
+
+/** Creates a request's headers: its header and cookie parameters, and the token where it is an API key. */
+export function carrying(
+  contract: AnyContract,
+  { token, webSocket }: ConnectOptions,
+  { Authorization, ...own }: Record<string, string>,
+  operation: string | undefined,
+  input: Input = {},
+): Record<string, string> {
+  const { header } = contract.auth ?? {};
+  const isChannel = operation === undefined || operation in contract.channels;
+  if (operation === undefined && header && token && !webSocket)
+    throw misuse("a browser's WebSocket cannot carry an API key: pass a `webSocket` that can");
+  const key = token && Authorization?.replace(/^Bearer /, "");
+  const credentials = header && key ? { [header]: key } : Authorization !== undefined && { Authorization };
+  const all = { ...own, ...credentials };
+  return isChannel ? all : { ...bindHeaders(contract, operation, input, all) };
 }

@@ -1,6 +1,6 @@
 import type { AnyContract } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
-import { carrying } from "../src/transfer.js";
+import { carrying } from "../src/unusual.js";
 
 // What each request and handshake carries: the user's own headers, the credentials, and the parameters of its operation.
 

@@ -1,7 +1,7 @@
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
 import { CAUSES, causeOf, refusal } from "../src/causes.js";
-import { parseRetryAfter } from "../src/failures.js";
+import { parseRetryAfter } from "../src/response.js";
 import { textOf } from "../src/stream/open-stream.js";
 
 const error = (message: string, more: object = {}) => Object.assign(new Error(message), more);

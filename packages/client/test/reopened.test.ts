@@ -3,8 +3,8 @@ import { disconnected, Refusal } from "@parlance/wire/errors";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ConnectOptions } from "../src/options.js";
 import { buffer } from "../src/stream/buffer.js";
-import type { Opening, StreamSource } from "../src/stream/open-stream.js";
 import { openAgain } from "../src/stream/reopening.js";
+import type { Opening, StreamSource } from "../src/stream/source.js";
 
 // A stream that is opened again, over streams that a test opens, fills and cuts.
 

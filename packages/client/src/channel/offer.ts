@@ -6,7 +6,8 @@ import { refusalOf, timedOut } from "../failures.js";
 import { type Lifetime, lifetime, pause, within } from "../lifetime.js";
 import { ANSWER_WITHIN } from "../options.js";
 import { readText } from "../read.js";
-import { discard, type Fields, type Requests } from "../request.js";
+import type { Fields, Requests } from "../request.js";
+import { discard } from "../response.js";
 import type { Resumed } from "./resumable.js";
 
 /** Requests for an offer to an unreachable server, before its socket is tried without resume. */

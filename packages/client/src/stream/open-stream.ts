@@ -1,4 +1,4 @@
-import type { AnyContract, AnyMessage, Input, Refusal, ReopenOptions, Stream } from "@parlance/wire";
+import type { AnyContract, AnyMessage, Refusal, Stream } from "@parlance/wire";
 import { misuse } from "@parlance/wire/errors";
 import { RESUME } from "@parlance/wire/resume-key";
 import { unloaded, unloadedLate } from "../failures.js";
@@ -7,38 +7,8 @@ import { operations } from "../operation.js";
 import type { ConnectOptions } from "../options.js";
 import { cancel } from "../read.js";
 import type { Fields, Requests } from "../request.js";
+import type { Begin, Opening, StreamSource } from "./source.js";
 import { StreamReader } from "./stream.js";
-
-/** A stream before it is presented to its reader. */
-export interface StreamSource<M> {
-  readonly opened: Promise<void>;
-  /** Whether the stream was cancelled before its reader met the end. */
-  readonly cancelled: boolean;
-  readonly messages: {
-    next(): Promise<IteratorResult<M>>;
-    /** Returns all that has arrived, once there is at least one message. */
-    batch(): Promise<IteratorResult<M[]>>;
-  };
-  /** Ends the stream, and drops its unread messages. */
-  close(): void;
-  text(messages: AsyncIterable<M>): Promise<string>;
-  /** Returns the refusal in the last message that reports a failure. */
-  failure(): Promise<Refusal | undefined>;
-}
-
-export interface Opening {
-  readonly input: Input;
-  readonly options: ReopenOptions;
-  /** Absent where nothing is resumed. */
-  readonly key: string | undefined;
-  /** Whether this client has ended the stream's session. */
-  readonly sessionEnded: () => Promise<boolean>;
-  /** Called with the milliseconds that the server asked for before a reconnect. */
-  readonly over: (retry: number) => void;
-}
-
-/** Opens the stream of an operation with options that replace the caller's. */
-export type Begin = (how: Partial<Opening>, connection: ConnectOptions) => StreamSource<AnyMessage>;
 
 /** Sends an operation whose answer is a stream. With the option `reopen` it is sent again after each loss. */
 export async function openStream(

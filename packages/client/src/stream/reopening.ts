@@ -5,7 +5,7 @@ import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
 import { type Buffer, buffer } from "./buffer.js";
-import type { Begin, Opening, StreamSource } from "./open-stream.js";
+import type { Begin, Opening, StreamSource } from "./source.js";
 
 /** Three times the seconds that each further opening may take: see `Rejoins`. */
 const GRACE = 90;

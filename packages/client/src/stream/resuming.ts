@@ -4,7 +4,7 @@ import { RESUME } from "@parlance/wire/resume-key";
 import type { Lifetime } from "../lifetime.js";
 import { type ConnectOptions, IDLE_TIMEOUT, RECONNECT_FOR } from "../options.js";
 import { gap, judge, rejoining } from "../rejoin.js";
-import { discard } from "../request.js";
+import { discard } from "../response.js";
 
 /** An answer whose body is being read, and the lifetime of its request. */
 export interface Joined {
