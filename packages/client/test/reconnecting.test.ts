@@ -4,9 +4,8 @@ import { Disconnected, disconnected, Refusal } from "@parlance/wire/errors";
 import { type AnyChannel, type Link, PacedPort } from "@parlance/wire/link";
 import { RESUME } from "@parlance/wire/resume-key";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { firstOffer } from "../src/channel/offer.js";
+import { firstOffer, type Resumed } from "../src/channel/offer.js";
 import { ReconnectingChannel } from "../src/channel/reconnecting.js";
-import type { Resumed } from "../src/channel/resumable.js";
 import { lifetime } from "../src/lifetime.js";
 import type { Requests } from "../src/request.js";
 

@@ -16,8 +16,7 @@ import {
   rethrow,
 } from "../options.js";
 import type { Fields, Requests } from "../request.js";
-import { firstOffer, forget, resumesAt } from "./offer.js";
-import type { Resumed } from "./resumable.js";
+import { firstOffer, forget, type Resumed, resumesAt } from "./offer.js";
 import { sockets } from "./socket.js";
 import { switchPort } from "./switch.js";
 

@@ -1,6 +1,7 @@
-import type { Input } from "@parlance/wire";
+import type { AnyContract, Input, Port } from "@parlance/wire";
 import type { Refusal } from "@parlance/wire/errors";
 import { mediaType } from "@parlance/wire/internal/http";
+import type { Link, Pace, PacedPort } from "@parlance/wire/link";
 import { OFFER, RESUME } from "@parlance/wire/resume-key";
 import { refusalOf, timedOut } from "../failures.js";
 import { type Lifetime, lifetime, pause, within } from "../lifetime.js";
@@ -8,7 +9,29 @@ import { ANSWER_WITHIN } from "../options.js";
 import { readText } from "../read.js";
 import type { Fields, Requests } from "../request.js";
 import { discard } from "../response.js";
-import type { Resumed } from "./resumable.js";
+
+/** A channel that a server may resume, and what opens it. */
+export interface Resumed {
+  readonly contract: AnyContract;
+  /** Names the channel in errors. */
+  readonly what: string;
+  readonly name: string;
+  readonly input: Input;
+  readonly requests: Requests;
+  /** The caller's headers of this channel. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  /** The headers that ask for an offer, with the channel's key. */
+  readonly keyed: Readonly<Record<string, string>>;
+  readonly life: Lifetime;
+  readonly pace: Pace;
+  readonly Paced: typeof PacedPort;
+  readonly linkOver: (port: Port) => Link;
+  readonly openSocket: (
+    headers: Readonly<Record<string, string>>,
+    protocols: string[],
+    request: Lifetime,
+  ) => Promise<Port>;
+}
 
 /** Requests for an offer to an unreachable server, before its socket is tried without resume. */
 const ASKED = 3;

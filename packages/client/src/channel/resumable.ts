@@ -1,6 +1,6 @@
-import type { AnyContract, ChannelOffer, Input, Port } from "@parlance/wire";
+import type { ChannelOffer, Port } from "@parlance/wire";
 import { Disconnected } from "@parlance/wire/errors";
-import type { AnyChannel, Link, Pace, PacedPort } from "@parlance/wire/link";
+import type { AnyChannel, Link } from "@parlance/wire/link";
 import { formatCursor, formatTicket, parseGap, parseResumable, type Resumable } from "@parlance/wire/resume";
 import { OFFER, RESUME } from "@parlance/wire/resume-key";
 import { timedOut } from "../failures.js";
@@ -10,31 +10,9 @@ import { cancel, readText } from "../read.js";
 import { judge } from "../rejoin.js";
 import type { Requests } from "../request.js";
 import { discard } from "../response.js";
-import { firstOffer } from "./offer.js";
+import { firstOffer, type Resumed } from "./offer.js";
 import { ReconnectingChannel, type ReconnectingOptions } from "./reconnecting.js";
 import type { SwitchPort } from "./switch.js";
-
-export interface Resumed {
-  readonly contract: AnyContract;
-  /** Names the channel in errors. */
-  readonly what: string;
-  readonly name: string;
-  readonly input: Input;
-  readonly requests: Requests;
-  /** The caller's headers of this channel. */
-  readonly headers: Readonly<Record<string, string>> | undefined;
-  /** The headers that ask for an offer, with the channel's key. */
-  readonly keyed: Readonly<Record<string, string>>;
-  readonly life: Lifetime;
-  readonly pace: Pace;
-  readonly Paced: typeof PacedPort;
-  readonly linkOver: (port: Port) => Link;
-  readonly openSocket: (
-    headers: Readonly<Record<string, string>>,
-    protocols: string[],
-    request: Lifetime,
-  ) => Promise<Port>;
-}
 
 /** Opens a channel with the server's first offer. Returns undefined where the answer is none. */
 export async function openResumable(
