@@ -6,15 +6,15 @@ import type { TestSequencer, TestSpecification } from "vitest/node";
 
 /** Files that take longest. They start first, so that no worker is left with one at the end. */
 const LONG_FILES = [
-  "store-redis/test/schedules.test.ts",
+  "store-redis/test/scenarios/schedules.test.ts",
   "resume/cuts.test.ts",
   "inspect/test/page.test.ts",
-  "inspect/test/asks-page.test.ts",
+  "inspect/test/scenarios/asks-page.test.ts",
   "cli/test/conform.test.ts",
   "hostile-agents.test.ts",
   "safety/cuts.test.ts",
   "cli/test/mock.test.ts",
-  "edits/test/hostile.test.ts",
+  "edits/test/scenarios/hostile.test.ts",
   "hostile.test.ts",
   "checks.test.ts",
   "soak.test.ts",

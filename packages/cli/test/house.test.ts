@@ -71,7 +71,9 @@ describe.each(Object.keys(below))("%s", (name) => {
 
   test("has a README whose programs are tested", () => {
     expect(existsSync(join(root, `packages/${name}/README.md`))).toBe(true);
-    expect(readFileSync(join(root, `packages/${name}/test/readme.test.ts`), "utf8")).toMatch(/testFences|compiles/);
+    expect(readFileSync(join(root, `packages/${name}/test/scenarios/readme.test.ts`), "utf8")).toMatch(
+      /testFences|compiles/,
+    );
   });
 });
 

@@ -72,8 +72,8 @@ function schemaAt(pointer: string): SchemaObject {
 /** The module of wire with the types of a contract, before it is formatted. */
 export function contractTypes(): string {
   const declarations = [...nameOf].filter(([, name]) => !BY_HAND.includes(name)).map(declaration);
-  return `// Generated from schemas/contract.schema.json by packages/language/test/contract-types.test.ts. Do not edit: change the schema, and
-// run \`npx vitest run packages/language/test/contract-types.test.ts -u\`.
+  return `// Generated from schemas/contract.schema.json by packages/language/test/scenarios/contract-types.test.ts. Do not edit: change the schema, and
+// run \`npx vitest run packages/language/test/scenarios/contract-types.test.ts -u\`.
 import type { Json, Pointer, SchemaName } from "./schema.js";
 
 ${declarations.join("\n")}`;

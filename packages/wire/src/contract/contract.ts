@@ -1,5 +1,5 @@
-// Generated from schemas/contract.schema.json by packages/language/test/contract-types.test.ts. Do not edit: change the schema, and
-// run `npx vitest run packages/language/test/contract-types.test.ts -u`.
+// Generated from schemas/contract.schema.json by packages/language/test/scenarios/contract-types.test.ts. Do not edit: change the schema, and
+// run `npx vitest run packages/language/test/scenarios/contract-types.test.ts -u`.
 import type { Json, Pointer, SchemaName } from "./schema.js";
 
 /** What a contract.json may say. The vocabulary is closed: a protocol that needs another word is a design discussion. */

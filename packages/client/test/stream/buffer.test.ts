@@ -1,0 +1,111 @@
+import { describe, expect, test, vi } from "vitest";
+import { buffer } from "../../src/stream/buffer.js";
+
+const outcome = (promise: Promise<unknown>) =>
+  Promise.race([promise.catch((error: unknown) => error), new Promise((resolve) => setImmediate(resolve, "open"))]);
+const DONE = { done: true, value: undefined };
+const item = (value: unknown) => ({ done: false, value });
+
+/** A buffer, and reads of its source that a test settles. */
+function filled() {
+  const read = vi.fn();
+  const it = buffer<string>(read);
+  return { it, read, arrive: it.arrived };
+}
+
+describe("A buffer of messages", () => {
+  test("gives what is there in order, and reads only where nothing is", async () => {
+    const { it, read } = filled();
+    for (const text of ["1", "2"]) it.push(text);
+    expect([await it.next(), await it.next(), read.mock.calls.length]).toEqual([item("1"), item("2"), 0]);
+    it.push("3");
+    expect([await it.next(), read.mock.calls.length]).toEqual([item("3"), 0]);
+    void it.next();
+    expect(read).toHaveBeenCalledOnce();
+  });
+
+  test("reads once for all that wait, and again while nothing has come", async () => {
+    const { it, read, arrive } = filled();
+    const [first, second] = [it.next(), it.next()];
+    expect(read).toHaveBeenCalledOnce();
+    arrive();
+    expect([await outcome(first), read.mock.calls.length]).toEqual(["open", 2]);
+    for (const text of ["1", "2"]) it.push(text);
+    arrive();
+    expect(await Promise.all([first, second])).toEqual([item("1"), item("2")]);
+    expect(read).toHaveBeenCalledTimes(2);
+  });
+
+  test("gives all that is there as one batch", async () => {
+    const { it, arrive } = filled();
+    for (const text of ["1", "2", "3"]) it.push(text);
+    await it.next();
+    const batch = await it.batch();
+    expect(batch).toEqual(item(["2", "3"]));
+    it.push("4");
+    // The batch is its reader's own.
+    expect([batch, await it.batch()]).toEqual([item(["2", "3"]), item(["4"])]);
+    const next = it.batch();
+    it.push("5");
+    arrive();
+    expect(await next).toEqual(item(["5"]));
+  });
+
+  test("ends after what is there, and every time after that", async () => {
+    const { it, read } = filled();
+    it.push("1");
+    it.end({});
+    expect(it.drained).toBe(false);
+    expect([await it.next(), it.drained]).toEqual([item("1"), false]);
+    expect([await it.next(), it.drained, await it.batch(), await it.next()]).toEqual([DONE, true, DONE, DONE]);
+    expect(read).not.toHaveBeenCalled();
+  });
+
+  test.each<[ends: { readonly error?: unknown }[], error: unknown]>([
+    [[{ error: "a" }], "a"],
+    [[{ error: "a" }, {}], "a"],
+    [[{}, { error: "a" }], "a"],
+    [[{ error: "a" }, { error: "b" }], "b"],
+    [[{ error: undefined }], undefined],
+  ])("after the ends %j fails once, where none was read before", async (ends, error) => {
+    const { it } = filled();
+    it.push("1");
+    for (const end of ends) it.end(end);
+    await it.next();
+    expect(await it.next().catch((thrown: unknown) => ({ thrown }))).toEqual({ thrown: error });
+    it.end({ error: "late" });
+    expect([it.drained, await it.next()]).toEqual([true, DONE]);
+  });
+
+  test("that is cleared gives nothing more, and is over", async () => {
+    const { it, read, arrive } = filled();
+    const waiting = it.next();
+    it.push("1");
+    it.clear();
+    it.end({ error: "late" });
+    arrive();
+    expect([await waiting, it.drained, await it.batch(), read.mock.calls.length]).toEqual([DONE, true, DONE, 1]);
+  });
+
+  test("reads one chunk ahead of its reader, and no further, once it is asked to", async () => {
+    const { it, read, arrive } = filled();
+    const bring = async (...texts: string[]) => {
+      for (const text of texts) it.push(text);
+      arrive();
+      await outcome(Promise.race([]));
+    };
+    it.readAhead(1);
+    await bring();
+    expect(read).toHaveBeenCalledTimes(2);
+    await bring("1", "2");
+    expect(read).toHaveBeenCalledTimes(2);
+    expect([await it.next(), read.mock.calls.length]).toEqual([item("1"), 3]);
+    await bring("3");
+    expect([await it.next(), read.mock.calls.length]).toEqual([item("2"), 3]);
+    expect([await it.batch(), read.mock.calls.length]).toEqual([item(["3"]), 4]);
+    it.end({});
+    await bring();
+    it.readAhead(1);
+    expect([await it.next(), read.mock.calls.length]).toEqual([DONE, 4]);
+  });
+});

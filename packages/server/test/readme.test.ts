@@ -1,3 +1,0 @@
-import { testFences } from "../../cli/test/fences.js";
-
-testFences(new URL("../README.md", import.meta.url));

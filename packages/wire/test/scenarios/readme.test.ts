@@ -1,0 +1,3 @@
+import { testFences } from "../../../cli/test/fences.js";
+
+testFences(new URL("../../README.md", import.meta.url));
