@@ -49,15 +49,15 @@ const edits = (what, limit, names, entry = "index") => ({
 });
 
 export default [
-  client("fold-gateway", "at once", "8.2 kB", atOnce),
+  client("fold-gateway", "at once", "8.3 kB", atOnce),
   client("based", "at once", "8.7 kB", atOnce),
   client("loco", "at once", "11.3 kB", atOnce),
-  client("fold-gateway", "in all (with streams)", "13.8 kB", all.streams),
-  client("based", "in all (with channels)", "16 kB", all.channels),
-  client("loco", "in all (with channels)", "18.7 kB", all.channels),
-  client("fold-gateway", "with resume", "17.2 kB", resumed.streams),
-  client("based", "with resume", "21.7 kB", resumed.channels),
-  client("loco", "with resume", "24.3 kB", resumed.channels),
+  client("fold-gateway", "in all (with streams)", "14 kB", all.streams),
+  client("based", "in all (with channels)", "16.3 kB", all.channels),
+  client("loco", "in all (with channels)", "18.9 kB", all.channels),
+  client("fold-gateway", "with resume", "17.3 kB", resumed.streams),
+  client("based", "with resume", "22.1 kB", resumed.channels),
+  client("loco", "with resume", "24.6 kB", resumed.channels),
   edits("whole", "45.9 kB"),
   edits("diffs of git", "11.5 kB", "{ parseStrictly, applyStrictly, formatPatch }"),
   edits("unified diffs", "20.3 kB", "{ parsePatch, applyStrictly, formatPatch }"),
