@@ -27,9 +27,12 @@ export interface Limits {
    * Those that decide an ask or end a session do not wait; 0 or Infinity for no limit. Without `authenticate` they are not limited. @default 32
    */
   readonly maxHandlers: number;
-  /** Bytes that requests of one principal may hold until their handlers are done; JSON of many small values counts more. @default 32 MiB */
+  /**
+   * Bytes that requests and large frames of one principal may hold until their handlers are done with them; JSON of many small values counts more.
+   * @default 32 MiB
+   */
   readonly maxReceived: number;
-  /** Bytes that all requests may hold together. @default 128 MiB */
+  /** Bytes that those of all may hold together. @default 128 MiB */
   readonly maxTotalReceived: number;
   /**
    * Characters queued or kept on channels and in sessions of one principal, above which each of them gets a fair share, and those of large answers

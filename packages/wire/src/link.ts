@@ -32,6 +32,11 @@ export interface LinkOptions {
   readonly maxQueued: number;
   /** Estimates the size of a frame that waits to be read. @default its characters */
   readonly weigh?: ((text: string) => number) | undefined;
+  /**
+   * Counts a frame of this size before it is decoded. Returns what ends that, called once the reader of its message asks for the next one;
+   * undefined where nothing is counted. Throwing closes the link with that error.
+   */
+  readonly hold?: ((size: number) => (() => void) | undefined) | undefined;
   /** How far this side may be ahead of its peer. A port with `room` paces itself. */
   readonly pace: Pace;
   /** Refuses asks that exclude an open one. Without it nothing is refused. */
@@ -78,6 +83,9 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     },
   });
   const readers = reading(what, () => inbox.drained);
+  /** What ends the count of messages that wait, and of the one that the reader works on. */
+  const counted = new Map<AnyMessage, () => void>();
+  let release: (() => void) | undefined;
   /** The name of each side's opening message, until it was sent. Only the server's side checks both. */
   const opening: { [by in Side]?: string } = { client: open?.client };
   if (side === "server") opening.server = open?.server;
@@ -142,24 +150,72 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
         side: peer,
         subject: name,
       });
+    const size = options.weigh?.(text) ?? text.length;
+    let held: (() => void) | undefined;
+    try {
+      held = options.hold?.(size);
+    } catch (error) {
+      return fail(error, 1008, "too much");
+    }
+    let isRead = false;
+    try {
+      isRead = take(text, size, held);
+    } finally {
+      if (!isRead) held?.();
+    }
+  }
+
+  /** Returns whether the reader gets the message, now or later. */
+  function take(text: string, size: number, held: (() => void) | undefined): boolean {
     const read = options.decode({ data: text });
-    if ("unknown" in read) return notify(onUnknown, read.unknown, failed);
+    if ("unknown" in read) {
+      notify(onUnknown, read.unknown, failed);
+      return false;
+    }
     const { message } = read;
     if (opening[peer] !== undefined) assertOpening(message, peer);
     // Messages that cross a close in transit do not affect it.
     if (!closing) unheard = NONE;
-    if (onMessage?.(message, peer) === false) return;
+    if (onMessage?.(message, peer) === false) return false;
     const answered = mine.answer(message);
-    if (answered && !answered.partial && answered.ask.settle) return answered.ask.settle(message);
-    if (answered?.partial && answered.ask.part) return answered.ask.part(message);
+    const settle = answered?.partial ? answered.ask.part : answered?.ask.settle;
+    if (settle) {
+      settle(message);
+      return false;
+    }
     const refusal = busy?.received(message);
-    if (refusal) return say(refusal);
-    if (inbox.push(message, options.weigh?.(text) ?? text.length)) return;
-    fail(
-      disconnected(`${what}: more than ${options.maxQueued} characters wait to be read`, "slow_reader", false),
-      1008,
-      "slow reader",
-    );
+    if (refusal) {
+      say(refusal);
+      return false;
+    }
+    const before = inbox.weight;
+    if (!inbox.push(message, size)) {
+      const behind = `${what}: more than ${options.maxQueued} characters wait to be read`;
+      fail(disconnected(behind, "slow_reader", false), 1008, "slow reader");
+      return false;
+    }
+    if (!held) return true;
+    if (inbox.weight > before) counted.set(message, held);
+    // The reader has waited for it.
+    else release = held;
+    return true;
+  }
+
+  /** The reader's next message. It is done with the one before. */
+  function next(): Promise<IteratorResult<AnyMessage>> {
+    leave();
+    const step = inbox.next();
+    if (counted.size === 0) return step;
+    return step.then((read) => {
+      if (!read.done) release = counted.get(read.value);
+      counted.delete(read.value);
+      return read;
+    });
+  }
+
+  function leave(): void {
+    release?.();
+    release = undefined;
   }
 
   function assertOpening({ type }: AnyMessage, from: Side): void {
@@ -289,7 +345,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     ask,
     close,
     closed,
-    [Symbol.asyncIterator]: () => readers(() => inbox.next()),
+    [Symbol.asyncIterator]: () => readers(next, leave),
     [Symbol.asyncDispose]: () => close(),
   };
   return {

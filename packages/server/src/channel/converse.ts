@@ -17,7 +17,7 @@ import { decoderFor, encoderFor } from "../codecs.js";
 import type { Called, How } from "../hooks.js";
 import type { HttpRequest } from "../http/request.js";
 import { refuse } from "../http/response.js";
-import { weighFrame } from "../ledger.js";
+import { MIN_SHARE, type Tally, weighFrame } from "../ledger.js";
 import type { Accepted, Sent } from "../ports.js";
 import { cancelled, closing, isRevoked, REVOKED } from "../reason.js";
 import { handling } from "./handling.js";
@@ -182,11 +182,20 @@ function sendFault(
 function budgetOf({ ledger, limits, ownerOf }: Context, { principal }: Called, port: Port, scope: Scope) {
   const owner = ownerOf(principal);
   const held = ledger.held(owner, scope);
+  let received: Tally | undefined;
+  /** Counts a large frame as received until its message is handled: the first one of each channel fits into any queue. */
+  const hold = (size: number): (() => void) | undefined => {
+    if (size <= MIN_SHARE) return undefined;
+    received ??= ledger.received(owner, scope);
+    received.add(size);
+    return () => received!.add(-size);
+  };
   const pace = ledger.pace(owner);
   const paced = port.room ? port : new PacedPort(port, pace);
   return {
     paced,
     pace,
+    hold,
     maxQueued: () => ledger.allowance(owner, limits.maxQueued),
     note: (unread: number) => held.set((paced.buffered?.() ?? 0) + unread),
   };
@@ -231,6 +240,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     },
     pace: budget.pace,
     weigh: weighFrame,
+    hold: budget.hold,
     onMessage(message, from) {
       budget.note(wire.queued);
       if (from === "client") opened = true;
