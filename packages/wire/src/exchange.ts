@@ -214,6 +214,15 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return entry;
 }
 
+/** The properties of an ask by which its answers are told: the whole may be large, and wait for long. */
+function partsOf(message: AnyMessage, { key, when = {}, answers }: Exchange): AnyMessage {
+  const pointers = answers.flatMap(({ whole = [] }) =>
+    whole.flatMap(({ single, same = {} }) => [...(single === undefined ? [] : [single]), ...Object.values(same)]),
+  );
+  const names = new Set(["type", key, ...Object.keys(when), ...pointers.map((pointer) => parsePointer(pointer)[0])]);
+  return Object.fromEntries(Object.entries(message).filter(([name]) => names.has(name))) as AnyMessage;
+}
+
 /** Refuses a peer's asks that exclude another of its open asks. */
 export class Busy {
   readonly #asks: OpenAsks;
@@ -229,9 +238,13 @@ export class Busy {
 
   /** Records a message of the peer. Returns the refusal to send when it asks too early. */
   received(message: AnyMessage): AnyMessage | undefined {
-    const name = this.#asks.exchangeOf(message)?.busy;
-    if (name !== undefined && this.#busy.has(name)) return this.#fault(name);
-    if (this.#asks.open(message)) this.#busy.add(name);
+    const exchange = this.#asks.exchangeOf(message);
+    if (!exchange) return undefined;
+    const { busy } = exchange;
+    if (busy !== undefined && this.#busy.has(busy)) return this.#fault(busy);
+    this.#asks.open(partsOf(message, exchange));
+    this.#busy.add(busy);
+    return undefined;
   }
 
   /** Records a message of this side, which may answer an ask. */
