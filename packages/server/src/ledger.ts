@@ -311,7 +311,7 @@ export function weigh(text: string): number {
   return text.length + VALUE * values;
 }
 
-/** Weighs a frame that waits to be read: its characters, unless it takes more than four times as many bytes. */
+/** Weighs a frame: its characters, unless its message takes more than four times as many bytes. */
 export function weighFrame(text: string): number {
   return Math.max(text.length, weigh(text) / 4);
 }

@@ -26,11 +26,11 @@ export interface LinkOptions {
   readonly encode: Codec["encode"];
   /** Decodes the messages of the peer. */
   readonly decode: Codec["decode"];
-  /** Maximum characters of one incoming frame. */
+  /** Maximum size of one incoming frame. */
   readonly maxSize: number;
   /** Unread characters on this side above which the link closes with `slow_reader`. */
   readonly maxQueued: number;
-  /** Estimates the size of a frame that waits to be read. @default its characters */
+  /** Estimates the size of a frame. @default its characters */
   readonly weigh?: ((text: string) => number) | undefined;
   /**
    * Counts a frame of this size before it is decoded. Returns what ends that, called once the reader of its message asks for the next one;
@@ -143,14 +143,14 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   }
 
   function hear(text: string): void {
-    if (text.length > maxSize)
+    const size = options.weigh?.(text) ?? text.length;
+    if (size > maxSize)
       throw new Violation(`a frame is over the limit of ${maxSize} characters`, {
         code: "too_large",
         protocol: contract.name,
         side: peer,
         subject: name,
       });
-    const size = options.weigh?.(text) ?? text.length;
     let held: (() => void) | undefined;
     try {
       held = options.hold?.(size);

@@ -164,7 +164,8 @@ function framesOf({ frames, way }: Row): readonly Buffer[] {
   const key = `${way} ${first}`;
   const found = made.get(key);
   if (found || first === undefined) return found ?? [];
-  const texts = way === "large" ? [0, 1, 2].map((number) => padded(others[number % others.length]!, number)) : others;
+  const texts =
+    way === "large" ? [0, 1, 2].map((number) => padded(others[number % others.length]!, number, MAX_VALUES)) : others;
   const repeated = Array.from({ length: FRAMES }, (_, i) => texts[i % texts.length]!);
   const all = [first, ...repeated].map((payload) => frame({ opcode: 1, payload }));
   made.set(key, all);
@@ -173,13 +174,17 @@ function framesOf({ frames, way }: Row): readonly Buffer[] {
 
 const paddings = new Map<string, Buffer>();
 
-/** A JSON object with a property more, of almost a megabyte: one long text, or many small values. */
-function padded(object: string, number: number): Buffer {
-  const key = `${number % 2} ${object}`;
+/** Small values in a frame of a megabyte that a server just takes: with more, its message would be too large. */
+const MAX_VALUES = 60_000;
+
+/** A JSON object with a property more, of almost a megabyte: one long text, or many small values, and a text where they are limited. */
+function padded(object: string, number: number, most = Number.POSITIVE_INFINITY): Buffer {
+  const key = `${number % 2} ${most} ${object}`;
   const found = paddings.get(key);
   if (found) return found;
   const room = MI - object.length - 1024;
-  const padding = number % 2 === 0 ? `"${"x".repeat(room)}"` : `[${"{},".repeat(room / 3 - 1)}{}]`;
+  const values = number % 2 === 0 ? 0 : Math.min(most, room / 3 - 1);
+  const padding = `[${"{},".repeat(values)}"${"x".repeat(room - 3 * values)}"]`;
   const text = Buffer.from(`${object.slice(0, -1)}${object === "{}" ? "" : ","}"padding":${padding}}`);
   if (paddings.size > 20) paddings.clear();
   paddings.set(key, text);

@@ -41,7 +41,7 @@ const turns = async () => {
 
 it.each([
   ["one long text", "x".repeat(900_000), 4],
-  ["many small values", Array.from({ length: 150_000 }, () => ({})), 2],
+  ["many small values", Array.from({ length: 75_000 }, () => ({})), 4],
 ])(
   "holds large frames of %s up to the limit of their principal, and closes the channel of the next",
   async (_, padding, fit) => {
@@ -87,4 +87,13 @@ it("counts nothing of a frame that is refused", async () => {
   channel.send({ type: "read_file", padding: "x".repeat(100_000) } as never);
   await turns();
   expect(app.stats().received).toBe(0);
+});
+
+it("refuses a frame whose message takes more than four times its limit", async () => {
+  const { app, open, handled } = serving();
+  const channel = await open("ann");
+  const padding = Array.from({ length: 100_000 }, () => ({}));
+  channel.send({ type: "list_files", padding } as never);
+  await expect(channel.closed).rejects.toMatchObject({ message: expect.stringContaining("1009") });
+  expect([handled, app.stats().received]).toEqual([[], 0]);
 });
