@@ -214,7 +214,7 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return entry;
 }
 
-/** The properties of an ask by which its answers are told: the whole may be large, and wait for long. */
+/** The properties of an ask that its answers are recognized by: the whole may be large, and wait for long. */
 function partsOf(message: AnyMessage, { key, when = {}, answers }: Exchange): AnyMessage {
   const pointers = answers.flatMap(({ whole = [] }) =>
     whole.flatMap(({ single, same = {} }) => [...(single === undefined ? [] : [single]), ...Object.values(same)]),

@@ -203,7 +203,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
 
   /** The reader's next message. It is done with the one before. */
   function next(): Promise<IteratorResult<AnyMessage>> {
-    leave();
+    releaseRead();
     const step = inbox.next();
     if (counted.size === 0) return step;
     return step.then((read) => {
@@ -213,7 +213,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     });
   }
 
-  function leave(): void {
+  function releaseRead(): void {
     release?.();
     release = undefined;
   }
@@ -345,7 +345,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     ask,
     close,
     closed,
-    [Symbol.asyncIterator]: () => readers(next, leave),
+    [Symbol.asyncIterator]: () => readers(next, releaseRead),
     [Symbol.asyncDispose]: () => close(),
   };
   return {

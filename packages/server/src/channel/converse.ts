@@ -194,8 +194,7 @@ function budgetOf({ ledger, limits, ownerOf }: Context, { principal }: Called, p
   const paced = port.room ? port : new PacedPort(port, pace);
   return {
     paced,
-    pace,
-    hold,
+    frames: { pace, weigh: weighFrame, hold },
     maxQueued: () => ledger.allowance(owner, limits.maxQueued),
     note: (unread: number) => held.set((paced.buffered?.() ?? 0) + unread),
   };
@@ -238,9 +237,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     get maxQueued() {
       return budget.maxQueued();
     },
-    pace: budget.pace,
-    weigh: weighFrame,
-    hold: budget.hold,
+    ...budget.frames,
     onMessage(message, from) {
       budget.note(wire.queued);
       if (from === "client") opened = true;
