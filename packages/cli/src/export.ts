@@ -96,7 +96,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   }
 }
 
-/** What the reader should know before the output is shared. */
+/** A warning for whoever shares the output. */
 function warningOf({ redacted, transcript }: Header): string {
   if (redacted.length === 0 && !transcript) return "was recorded with its secrets: do not share the output";
   return "may have secrets in free text, which is not searched: read the output before you share it";

@@ -15,7 +15,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { folder, parlance, write } from "./terminal.js";
 
-// A contract that nobody has, in a temporary folder: each command knows of it what the folder says.
+// A contract of the tests' own, in a temporary folder: the commands know it from the folder alone.
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const json = (value: unknown) => JSON.stringify(value);

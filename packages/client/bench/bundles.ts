@@ -31,7 +31,7 @@ const never = {
   streams: /^(channel|reopening|resuming|resumable|transfer|causes|unusual)[-.]|\.accepts-/,
   channels: /^(open-stream|reopening|resuming|resumable|transfer|causes|unusual)[-.]|\.accepts-/,
 };
-/** What a conversation of each protocol leaves out. */
+/** The messages that a conversation of each protocol leaves out. */
 const protocols = {
   "fold-gateway": never.streams,
   agentsmithy: never.streams,

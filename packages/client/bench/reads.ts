@@ -85,7 +85,7 @@ async function loadClients(): Promise<Readonly<Record<string, Reader>>> {
   return (await import(module)).clients;
 }
 
-/** What reads a conversation of so many messages, so many events a read. Returns the processor time in microseconds. */
+/** Reads a conversation of so many messages, so many events a read, and returns the processor time in microseconds. */
 function conversation({ events, read }: Reader, messages: number, together: number): () => Promise<number> {
   const all = events(Array.from({ length: messages }, (_, i) => `the ${i}th piece of an answer`));
   const encoder = new TextEncoder();

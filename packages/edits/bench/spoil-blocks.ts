@@ -41,7 +41,7 @@ export function blockSpoils(write: Write, isCall: boolean): Spoils {
     (meant, dice) => {
       const spoilt = spoil(meant.file, dice, meant)?.hunks[0];
       if (!spoilt || sideOf(spoilt, "-").join("\n") === sideOf(meant.file.hunks[0]!, "-").join("\n")) return null;
-      // What still stands in the text, if only as a part of lines, says what it says.
+      // Lines that are still in the text, if only as parts of others, mean the same there.
       if (meant.before.includes(sideOf(spoilt, "-").join("\n"))) return null;
       if (!isSameChange(spoilt, meant.file.hunks[0]!)) return null;
       return { text: meant.before, input: blockOf(meant, spoilt), expected: meant.after };

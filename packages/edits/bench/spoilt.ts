@@ -40,7 +40,7 @@ export function makeCases(format: FormatOfCase, pairs: readonly SourcePair[], se
   const changes = pairs.flatMap((pair) => {
     const meant = chooseChange(pair, dice, isDiff ? 5 : 1);
     if (!meant || !(isDiff || isOnce(meant))) return [];
-    // What a section keeps of its lines is what their own diff says, as for blocks.
+    // A section keeps the lines that its own diff keeps, as in blocks.
     return format === "begin-patch"
       ? [{ ...meant, file: { ...meant.file, hunks: meant.file.hunks.map(rediff) } }]
       : [meant];

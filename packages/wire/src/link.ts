@@ -33,7 +33,7 @@ export interface LinkOptions {
   /** Estimates the size of a frame. @default its characters */
   readonly weigh?: ((text: string) => number) | undefined;
   /**
-   * Counts a frame of this size before it is decoded. Returns what ends that, called once the reader of its message asks for the next one;
+   * Counts a frame of this size before it is decoded. Returns its release, called once the reader of its message asks for the next one;
    * undefined where nothing is counted. Throwing closes the link with that error.
    */
   readonly hold?: ((size: number) => (() => void) | undefined) | undefined;
@@ -83,7 +83,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     },
   });
   const readers = reading(what, () => inbox.drained);
-  /** What ends the count of messages that wait, and of the one that the reader works on. */
+  /** Releases of large frames: those of queued messages, and that of the message which the reader works on. */
   const counted = new Map<AnyMessage, () => void>();
   let release: (() => void) | undefined;
   /** The name of each side's opening message, until it was sent. Only the server's side checks both. */

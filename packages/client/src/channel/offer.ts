@@ -10,7 +10,7 @@ import { readText } from "../read.js";
 import type { Fields, Requests } from "../request.js";
 import { discard } from "../response.js";
 
-/** A channel that a server may resume, and what opens it. */
+/** A channel that a server may resume, with the functions that open it. */
 export interface Resumed {
   readonly contract: AnyContract;
   /** Names the channel in errors. */
@@ -78,7 +78,7 @@ export function forget({ connection: { fetch = globalThis.fetch }, url }: Reques
   known.get(fetch)?.delete(url(""));
 }
 
-/** The server's offer, its body unread, or why there is none; neither from a server that does not know Parlance. */
+/** The server's offer, its body unread, or the reason for its absence. A server that does not know Parlance gives neither. */
 export interface Asked {
   readonly offer?: Response;
   readonly failed?: unknown;

@@ -178,7 +178,7 @@ export class StreamReader {
     if (this.#resumed) this.#readAhead(this.#bytes!);
   }
 
-  /** Makes what reads a body, with one timer and the same two functions for all of its chunks. */
+  /** Makes the reader of a body, with one timer and the same two functions for all of its chunks. */
   #reading(bytes: ReadableStreamDefaultReader<Uint8Array>): () => void {
     const text = new TextDecoder();
     const events = this.#decoder((milliseconds) => {

@@ -7,7 +7,7 @@ import { textOf } from "../../src/stream/open-stream.js";
 const error = (message: string, more: object = {}) => Object.assign(new Error(message), more);
 const request = {} as Request;
 
-/** What a runtime says of each cause, and what the error says. */
+/** The facts that a runtime reports for each cause, and the sentence in the error. */
 const SAID: readonly (readonly [facts: Parameters<typeof causeOf>[0], says: RegExp])[] = [
   [
     { request, cause: error("fetch failed", { cause: error("no", { code: "ECONNREFUSED" }) }) },

@@ -10,7 +10,7 @@ const IS_PLACEHOLDER = new RegExp(`^${PLACEHOLDER.source}$`);
 /** The secrets of one recording, each with its placeholder. */
 export class Known {
   readonly #placeholders = new Map<string, string>();
-  /** Those of the caller, which are never dropped. */
+  /** The caller's own are never dropped. */
   readonly #given = new Map<string, string>();
   /** Values of headers, which are not searched for. */
   readonly #hidden = new Map<string, string>();

@@ -14,7 +14,7 @@ import { type Entry, type Line, parseLine } from "../../src/recording.js";
 
 // How a tool holds, slows, repeats and cuts what passes a proxy.
 
-/** A direction that passes a direction, and what came of it. */
+/** A direction of a connection that passes bytes on, and its outcome. */
 function passing(cut = cutChunks) {
   const [from, to] = [new PassThrough(), new PassThrough()];
   const direction = new Direction();

@@ -3,7 +3,7 @@ import type { Entry } from "../../src/recording.js";
 import { Gate } from "../../src/replay/gate.js";
 import { connectionsIn, uncompared, unsendable } from "../../src/replay/loaded.js";
 
-// What a replay waits for, and what it can say again.
+// The entries that a replay waits for, and those that it can send again.
 
 const entry = (from: "client" | "server", kind: string, more: object = {}) =>
   ({ t: 0, c: 1, from, kind, ...more }) as unknown as Entry;

@@ -163,7 +163,7 @@ const GOES_ON = /^(?:[)\]}{,:]|\*\/|#\w)/;
 /** A line that starts a section of a configuration file. */
 const BRACKETS = /^\[.*\]\s*$/;
 
-/** The line behind the block that a line opens. One that opens none stands for what follows it in its own block. */
+/** The line behind the block that a line opens. For a line that opens none, the rest of its own block counts. */
 export function readBlocks(lines: readonly string[], indents: readonly number[], effort: Effort) {
   const { inner, outer, opening } = findEnds(lines, indents);
   return (row: number) => (opening[row]! < inner[row]! ? inner[row]! : findMarkedEnd(lines, row, outer[row]!, effort));

@@ -33,7 +33,7 @@ export function conflict(sides: Sides, reason: ConflictReason, rung: Rung, at: r
   return { hunk: sides.hunk.id, reason, at: lines[0] ?? null, candidates: lines, total, rung };
 }
 
-/** A rung that compares lines as wholes, and what it compares of a line. */
+/** A rung that compares whole lines, and the part of a line that it compares. */
 export type Step = readonly [rung: Rung, key: Key];
 
 /**

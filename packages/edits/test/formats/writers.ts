@@ -8,7 +8,7 @@ import { takeApart } from "../../src/sides.js";
 /** Writes a patch as a model writes it in one format, for readers to read back; null where the format cannot express it. */
 export type Write = (patch: Patch) => string | null;
 
-/** Joins what is written of each file. */
+/** Joins the written parts of each file. */
 function writeFiles(
   patch: Patch,
   kinds: readonly FileKind[],

@@ -10,7 +10,7 @@ const DIFF = "diff --git a/x b/x\n";
 const NAMES = "--- a/x\n+++ b/x\n";
 const HUNK = "@@ -1 +1 @@\n-a\n+b\n";
 
-/** What git says of each is asked; here stands what is read, or why nothing is. */
+/** Headers, each with its reading or the reason for none. Git is asked about each of them too. */
 const HEADERS: { name: string; text: string; says: string }[] = [
   {
     name: "an empty file that is deleted",

@@ -67,7 +67,7 @@ export function routesOf(inspected: Inspected): Routes {
   };
 }
 
-/** What is inspected, and how routes reach it: what is absent refuses the request. */
+/** The parts of an inspector that routes reach. A request for an absent one is refused. */
 interface Opened extends Inspected {
   readonly logAt: (id: unknown) => Log;
   readonly needLive: () => NonNullable<Inspected["live"]>;

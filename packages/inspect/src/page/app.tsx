@@ -193,7 +193,7 @@ function useFiltered(log: LogInfo | undefined) {
   return { view, filter };
 }
 
-/** How asks were answered, until they are dismissed. */
+/** The outcomes of answered asks, until they are dismissed. */
 function useDecisions() {
   const [decisions, setDecisions] = useState<Decisions>(new Map());
   const decide = (one: Decision) => setDecisions((all) => new Map(all).set(one.row.n, one));

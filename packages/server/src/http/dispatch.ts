@@ -82,7 +82,7 @@ interface Named {
 type ToOperations = Extract<Route, { readonly operations: unknown }>;
 type ToChannel = Extract<Route, { readonly channel: unknown }>;
 
-/** Finds where a request leads. Throws what refuses it. */
+/** Finds the target of a request. Throws the refusal where there is none. */
 function routeOf(context: Context, request: HttpRequest, named: Named): ToOperations | ToChannel {
   const { method, pathname } = request;
   refuseWhileClosing(context);

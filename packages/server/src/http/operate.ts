@@ -127,7 +127,7 @@ function unasked(operation: string, missing: string | undefined): Refusal {
 /** Waits for a handler, whose caller may go, but not be revoked. */
 async function unlessRevoked(root: Scope, call: Scope, limit: number, what: string, value: PromiseLike<unknown>) {
   let stop = (): void => {};
-  // The handler has closed its app, so that its own error is read by nobody.
+  // The handler has closed its app, so that its own error reaches no reader.
   if (root.closed) value.then(undefined, () => {});
   try {
     return await within(root, limit, what, (attempt) => {

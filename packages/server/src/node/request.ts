@@ -24,7 +24,7 @@ export interface Rejected {
 const FORBIDDEN = /^(connect|trace|track)$/i;
 /** Those that a web `Request` writes in capitals, however they are sent. */
 const NORMALIZED = /^(delete|get|head|options|post|put)$/i;
-/** Those of most requests, which are neither. */
+/** Most requests have neither. */
 const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
 
 /** Converts a Node request to the server's form, or returns what is wrong with it. */
@@ -278,7 +278,7 @@ function parsedBody(incoming: Incoming): BodyInit {
   return typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body);
 }
 
-/** What a request is sent to. Its URL is made when it is first read: parsing one costs as much as the rest of a small request. */
+/** The target of a request. Its URL is made when it is first read: parsing one costs as much as the rest of a small request. */
 interface Target {
   readonly origin: string;
   readonly pathname: string;

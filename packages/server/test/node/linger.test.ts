@@ -54,7 +54,7 @@ function app(options: ServeOptions = {}) {
   return serve(contract, handlers, all);
 }
 
-/** A channel that nobody may open. */
+/** A channel that refuses everybody. */
 const closed = () => serve(based, { async session() {} }, { authenticate: () => undefined, onError: false });
 
 type Dial = () => Promise<Socket>;

@@ -6,7 +6,7 @@ import { formatTicket, newKey, type Port, RESUME } from "@parlance/wire";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { gateway, gauge, get, isRefused, options, post, TOKEN } from "../held-fixture.js";
 
-// Time passes where a test says so: a slow machine would use up a limit before the test looks.
+// Time passes only where a test advances it: a slow machine would reach a limit before the test looks.
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date", "performance"] });
 });

@@ -4,7 +4,7 @@ import { bearer, serve } from "@parlance/server";
 import { waiter } from "@parlance/wire/link";
 import { expect, it, onTestFinished } from "vitest";
 
-// What a channel's handler has not done with counts towards what its principal may make the server hold, as the input of a call does.
+// A message counts towards the limits of its principal until the channel's handler is done with it, as the input of a call does.
 
 const MI = 1024 * 1024;
 const INITIAL = { type: "initial_state" as const, files: [], activeFile: null };

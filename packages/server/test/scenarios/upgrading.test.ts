@@ -111,7 +111,7 @@ describe("A handshake", () => {
     expect(socket.write.mock.calls).toEqual([
       ["HTTP/1.1 401 Unauthorized\r\nA: b\r\nConnection: close\r\nContent-Length: 2\r\n\r\né"],
     ]);
-    // What the peer still sends is dropped until it ends its side.
+    // Drops the rest of the peer's bytes until it ends its side.
     expect([socket.end.mock.calls.length, socket.destroy.mock.calls]).toEqual([1, []]);
     const listeners = ["data", "end", "readable", "error"].map((event) => socket.listenerCount(event));
     expect(listeners).toEqual([1, 0, 0, 1]);

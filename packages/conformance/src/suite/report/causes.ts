@@ -52,7 +52,7 @@ function brief(text: string): string {
   return line.length > MAX_TEXT ? `${line.slice(0, MAX_TEXT)}…` : line;
 }
 
-/** What failures with the same cause have in common. */
+/** A cause of failures, and the facts that they share. */
 function keyOf({ expected = "", came = "" }: Result): string {
   const [before, wanted] = jsonAt(expected);
   const [, got] = jsonAt(came);
@@ -74,7 +74,7 @@ function plain(text: string): string {
     .replace(/\b\d+(?= ms| bytes| messages)/g, "…");
 }
 
-/** The JSON at the end of a text, and what stands before it. */
+/** The JSON at the end of a text, and the text before it. */
 function jsonAt(text: string): [before: string, value: unknown] {
   const from = text.search(/[[{]/);
   if (from < 0) return [text, undefined];
