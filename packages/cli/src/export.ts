@@ -96,7 +96,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   }
 }
 
-/** A warning for whoever shares the output. */
+/** A warning for a reader who shares the output. */
 function warningOf({ redacted, transcript }: Header): string {
   if (redacted.length === 0 && !transcript) return "was recorded with its secrets: do not share the output";
   return "may have secrets in free text, which is not searched: read the output before you share it";
