@@ -31,7 +31,7 @@ const programs = [
   "interop/bench/start-up.ts",
   "packages/server/bench/cancel.ts",
   "packages/server/bench/first-event.ts",
-  "packages/conformance/bench/record.ts",
+  "packages/recordings/bench/record.ts",
   "packages/edits/bench/speed.ts",
 ];
 

@@ -13,8 +13,8 @@ import {
   read,
   replayClient,
   Verifier,
-} from "@parlance/conformance";
-import { listenReplay, proxy, RecordingFile } from "@parlance/conformance/node";
+} from "@parlance/recordings";
+import { listenReplay, proxy, RecordingFile } from "@parlance/recordings/node";
 import type { App } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import type { AnyContract } from "@parlance/wire";

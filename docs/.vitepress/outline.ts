@@ -24,6 +24,7 @@ const packages = [
   "react",
   "cli",
   "conformance",
+  "recordings",
   "inspect",
   "language",
   "wire",

@@ -1,6 +1,6 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
-import type { ClientLine, ClientPeer, ClientStep, JsonMessage, Told, ToldError } from "@parlance/conformance/suite";
+import type { ClientLine, ClientPeer, ClientStep, JsonMessage, Told, ToldError } from "@parlance/conformance";
 import { type AnyContract, Disconnected, type Json, Refusal, Violation } from "@parlance/wire";
 
 // A client that does what a conformance case says and reports what came: what `parlance conform --client` talks to.

@@ -1,14 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Case, ClientLine, Result, ServerPeer, Told } from "@parlance/conformance";
 import { ordered } from "@parlance/conformance/internal/run";
-import {
-  type Case,
-  type ClientLine,
-  type Result,
-  runCases,
-  type ServerPeer,
-  type Told,
-} from "@parlance/conformance/suite";
+import { runCases } from "@parlance/conformance/node";
 import { contractValue } from "@parlance/language/value";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { limited } from "./broken/clients.js";

@@ -1,5 +1,5 @@
 import { setImmediate as tick } from "node:timers/promises";
-import type { Act, Called, JsonMessage, ServerLine, ServerPeer, ServerStep } from "@parlance/conformance/suite";
+import type { Act, Called, JsonMessage, ServerLine, ServerPeer, ServerStep } from "@parlance/conformance";
 import { type App, Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import type { AnyContract } from "@parlance/wire";

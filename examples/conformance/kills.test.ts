@@ -1,5 +1,6 @@
+import type { Case, Result } from "@parlance/conformance";
 import { anyOf, ordered } from "@parlance/conformance/internal/run";
-import { type Case, type Result, runCases } from "@parlance/conformance/suite";
+import { runCases } from "@parlance/conformance/node";
 import { describe, expect, test } from "vitest";
 import { brokenClient } from "./broken/clients.js";
 import { brokenServer } from "./broken/servers.js";

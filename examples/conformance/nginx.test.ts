@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { ClientLine, ServerPeer } from "@parlance/conformance";
 import { ordered } from "@parlance/conformance/internal/run";
-import type { ClientLine, ServerPeer } from "@parlance/conformance/suite";
 import { contractValue } from "@parlance/language/value";
 import { expect, onTestFinished, test } from "vitest";
 import { hasNginx, startNginx } from "../../packages/server/test/resume/nginx.js";

@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type Case, type RunOptions, runCases, type Suite, suiteOf } from "@parlance/conformance/suite";
+import { type Case, type Suite, suiteOf } from "@parlance/conformance";
+import { type RunOptions, runCases } from "@parlance/conformance/node";
 import { assemble, load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import type { ContractDocument } from "@parlance/wire";

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import type { ConnectOptions } from "@parlance/client";
+import type { ClientLine, ClientPeer, Told } from "@parlance/conformance";
 import { withoutKeyword } from "@parlance/conformance/internal/mutant";
-import type { ClientLine, ClientPeer, Told } from "@parlance/conformance/suite";
 import { contractValue } from "@parlance/language/value";
 import { type ContractDocument, type Json, Refusal } from "@parlance/wire";
 import { caller } from "../caller.js";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import { encodeFrame } from "../../../packages/conformance/src/suite/node/frames.js";
+import { encodeFrame } from "../../../packages/conformance/src/node/frames.js";
 
 // A proxy that breaks what passes: it makes a broken peer of a good one.
 

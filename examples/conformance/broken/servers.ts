@@ -1,5 +1,5 @@
+import type { Act, Called, ServerPeer, ServerStep } from "@parlance/conformance";
 import { withoutKeyword } from "@parlance/conformance/internal/mutant";
-import type { Act, Called, ServerPeer, ServerStep } from "@parlance/conformance/suite";
 import { contractValue } from "@parlance/language/value";
 import type { ContractDocument, Json } from "@parlance/wire";
 import { listenFixture } from "../fixture.js";

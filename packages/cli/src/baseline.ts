@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Result } from "@parlance/conformance";
 import { anyOf, type Listed, parseList } from "@parlance/conformance/internal/run";
-import type { Result } from "@parlance/conformance/suite";
 import { type Io, UsageError } from "./io.js";
 
 /** A list of cases in a file. */

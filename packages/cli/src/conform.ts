@@ -3,7 +3,19 @@ import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { secretsInEnvironment } from "@parlance/conformance/internal/redaction";
+import {
+  type Case,
+  type ClientPeer,
+  FORMATS,
+  formatResult,
+  isFine,
+  type Report,
+  type Result,
+  type ServerPeer,
+  type Suite,
+  suiteOf,
+  totalsOf,
+} from "@parlance/conformance";
 import {
   anyOf,
   atLeast,
@@ -17,23 +29,9 @@ import {
   RUN_WITHIN,
   Spent,
 } from "@parlance/conformance/internal/run";
-import {
-  type Case,
-  type ClientPeer,
-  clientCommand,
-  FORMATS,
-  formatResult,
-  isFine,
-  type Report,
-  type Result,
-  runCases,
-  type ServerPeer,
-  type Suite,
-  serverCommand,
-  suiteOf,
-  totalsOf,
-} from "@parlance/conformance/suite";
+import { clientCommand, runCases, serverCommand } from "@parlance/conformance/node";
 import { contractValue } from "@parlance/language/value";
+import { secretsInEnvironment } from "@parlance/recordings/internal/redaction";
 import { parseHttpUrl } from "@parlance/wire/internal/http";
 import packageJson from "../package.json" with { type: "json" };
 import { type ListFile, listAt, meetPatterns, update } from "./baseline.js";

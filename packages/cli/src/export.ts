@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import type { Entry, Header } from "@parlance/conformance";
+import type { Entry, Header } from "@parlance/recordings";
 import {
   Exchanges,
   har,
@@ -10,7 +10,7 @@ import {
   markdownConnection,
   markdownEnd,
   markdownHead,
-} from "@parlance/conformance/internal/export";
+} from "@parlance/recordings/internal/export";
 import { parseUrl } from "@parlance/wire/internal/http";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 import { contractHelp, describeState, recordingAt } from "./recording.js";

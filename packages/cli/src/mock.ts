@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
-import { type Fault, type FaultOptions, mock } from "@parlance/conformance";
-import { Redactor, secretsInEnvironment } from "@parlance/conformance/internal/redaction";
-import { listenReplay } from "@parlance/conformance/node";
+import { type Fault, type FaultOptions, mock } from "@parlance/recordings";
+import { Redactor, secretsInEnvironment } from "@parlance/recordings/internal/redaction";
+import { listenReplay } from "@parlance/recordings/node";
 import { contractAt, type Loaded } from "./contract.js";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { describeState, type OpenRecording, recordingAt } from "./recording.js";

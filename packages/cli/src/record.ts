@@ -1,8 +1,8 @@
 import { rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { Recorder } from "@parlance/conformance";
-import { proxy, RecordingFile } from "@parlance/conformance/node";
+import { Recorder } from "@parlance/recordings";
+import { proxy, RecordingFile } from "@parlance/recordings/node";
 import packageJson from "../package.json" with { type: "json" };
 import { contractAt } from "./contract.js";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";

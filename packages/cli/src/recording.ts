@@ -8,7 +8,7 @@ import {
   loadRecording,
   type ReadOptions,
   read,
-} from "@parlance/conformance";
+} from "@parlance/recordings";
 import { contractAt, type Loaded } from "./contract.js";
 import { isDirectory } from "./folders.js";
 import { type Io, UsageError } from "./io.js";

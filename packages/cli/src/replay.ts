@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { webSocket } from "@parlance/client/node";
-import { formatProblem, type LoadedRecording, type Problem, ReplayServer, replayClient } from "@parlance/conformance";
-import { uncompared } from "@parlance/conformance/internal/replay";
-import { type ListenReplayOptions, listenReplay } from "@parlance/conformance/node";
+import { formatProblem, type LoadedRecording, type Problem, ReplayServer, replayClient } from "@parlance/recordings";
+import { uncompared } from "@parlance/recordings/internal/replay";
+import { type ListenReplayOptions, listenReplay } from "@parlance/recordings/node";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { describeState, recordingAt } from "./recording.js";
 import { pairsOf, urlOf } from "./values.js";

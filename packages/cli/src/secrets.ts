@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { secretsInEnvironment } from "@parlance/conformance/internal/redaction";
+import { secretsInEnvironment } from "@parlance/recordings/internal/redaction";
 import { type Io, UsageError } from "./io.js";
 
 /** The fewest characters of a secret that is searched for: a shorter one is also a part of words. */

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { Conversations, type Ending, type Finding, Verifier } from "@parlance/conformance";
-import { unsendable } from "@parlance/conformance/internal/replay";
+import { Conversations, type Ending, type Finding, Verifier } from "@parlance/recordings";
+import { unsendable } from "@parlance/recordings/internal/replay";
 import { visible } from "@parlance/wire/internal/escape";
 import { exit, type Io, type Options } from "./io.js";
 import { contractHelp, describeState, recordingAt } from "./recording.js";

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { formatLine } from "@parlance/conformance/internal/entries";
+import { formatLine } from "@parlance/recordings/internal/entries";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { run } from "../src/run.js";
 import "./page.js";

@@ -21,6 +21,7 @@ const anywhere = [
   "store-redis/src/index.ts",
   "react/src/index.ts",
   "conformance/src/index.ts",
+  "recordings/src/index.ts",
   "edits/src/index.ts",
   "edits/src/editor.ts",
   ...filesIn("packages/protocols/src")

@@ -14,9 +14,10 @@ export const below: Readonly<Record<string, readonly string[]>> = {
   react: ["wire"],
   protocols: ["edits", "wire"],
   edits: [],
-  conformance: ["wire", "server"],
-  inspect: ["client", "wire", "conformance", "edits"],
-  cli: ["client", "wire", "language", "conformance", "edits", "inspect"],
+  recordings: ["wire", "server"],
+  conformance: ["wire", "recordings"],
+  inspect: ["client", "wire", "recordings", "edits"],
+  cli: ["client", "wire", "language", "conformance", "recordings", "edits", "inspect"],
 };
 
 /** The TypeScript files of a folder, by their paths from the root. */

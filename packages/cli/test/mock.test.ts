@@ -288,7 +288,7 @@ describe("a file that is no complete recording", () => {
     const cwd = await folder();
     await write(join(cwd, "schemas/lighthouse"), lighthouse);
     const app = serve(contractValue(await load(join(cwd, "schemas/lighthouse"))), {}, { partial: true });
-    const { record } = await import("@parlance/conformance");
+    const { record } = await import("@parlance/recordings");
     const recording = record(app);
     await recording.fetch(new Request("http://localhost/lights"));
     await write(cwd, { "talk.jsonl": recording.text() });
@@ -351,7 +351,7 @@ describe("a transcript", () => {
 
 test("a recording that was cut at any byte is cut for verify, which reads it up to there", async () => {
   const { cwd, contract } = await started();
-  const { record } = await import("@parlance/conformance");
+  const { record } = await import("@parlance/recordings");
   const app = serve(
     contract,
     {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { formatLine } from "@parlance/conformance/internal/entries";
+import { formatLine } from "@parlance/recordings/internal/entries";
 import { expect, test } from "vitest";
 import { folder, parlance, write } from "./terminal.js";
 

@@ -1,4 +1,4 @@
-import { formatLine } from "@parlance/conformance/internal/entries";
+import { formatLine } from "@parlance/recordings/internal/entries";
 import { expect, test } from "vitest";
 import { folder, parlance, start, write } from "./terminal.js";
 

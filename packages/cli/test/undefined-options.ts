@@ -19,7 +19,7 @@ export const strictest: ts.CompilerOptions = {
 };
 
 /** Packages with options that a user writes. */
-const packages = ["client", "server", "store-redis", "edits", "conformance", "inspect"];
+const packages = ["client", "server", "store-redis", "edits", "conformance", "recordings", "inspect"];
 
 /** Each public entry, and the source that it is built from. */
 function entries(root: string): [name: string, file: string][] {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { connect } from "@parlance/client";
-import { formatLine } from "@parlance/conformance/internal/entries";
 import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
+import { formatLine } from "@parlance/recordings/internal/entries";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { Scope } from "@parlance/wire/scope";

@@ -1,12 +1,6 @@
-export { Conversations } from "./conversation.js";
-export type { Fault, FaultOptions } from "./mock/faults.js";
-export { type Mock, type MockOptions, mock } from "./mock/mock.js";
-export { type Ending, type ReadOptions, read } from "./read.js";
-export { Recorder, type RecorderOptions } from "./recorder.js";
-export type { Entry, Header } from "./recording.js";
-export { type ReplayClientOptions, replayClient } from "./replay/client.js";
-export { type LoadedRecording, loadRecording } from "./replay/loaded.js";
-export { formatProblem, type Problem, type ReplayOptions } from "./replay/replay.js";
-export { ReplayServer } from "./replay/server.js";
-export { type Recordable, type Recording, record } from "./tap.js";
-export { type Finding, type Totals, Verifier } from "./verify.js";
+export type { Case } from "./case.js";
+export { type Suite, suiteOf } from "./cases.js";
+export type { ClientLine, ClientPeer, ServerLine, ServerPeer } from "./peer.js";
+export { FORMATS } from "./report/formats.js";
+export { formatResult, isFine, type Report, type Result, totalsOf } from "./result.js";
+export type { Act, Called, ClientStep, JsonMessage, ServerStep, Told, ToldError } from "./script.js";

@@ -1,3 +1,2 @@
-export { RecordingFile } from "./node/file.js";
-export { type ListeningReplay, type ListenReplayOptions, listenReplay } from "./node/listen.js";
-export { type Connected, type Proxy, type ProxyOptions, proxy } from "./node/proxy.js";
+export { clientCommand, serverCommand } from "./node/commands.js";
+export { type RunOptions, runCases } from "./node/run.js";

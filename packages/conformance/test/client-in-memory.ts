@@ -1,9 +1,9 @@
 import type { AnyContract, Json, OpenSocket } from "@parlance/wire";
 import { caller } from "../../../examples/conformance/caller.js";
-import { Unmet } from "../src/suite/case.js";
-import { BYTES, base64 } from "../src/suite/kit.js";
-import type { ClientCall, Told } from "../src/suite/script.js";
-import type { ClientStage, Exchange, Frame, Frames } from "../src/suite/stage.js";
+import { Unmet } from "../src/case.js";
+import { BYTES, base64 } from "../src/kit.js";
+import type { ClientCall, Told } from "../src/script.js";
+import type { ClientStage, Exchange, Frame, Frames } from "../src/stage.js";
 
 // Our client and a case of the suite, without a network: what they say to each other is noted, and can be said again with a change.
 

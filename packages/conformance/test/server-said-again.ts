@@ -1,6 +1,6 @@
-import { Unmet } from "../src/suite/case.js";
-import type { Called } from "../src/suite/script.js";
-import type { Answered, Asking, Frame, Frames, Head, Opened, ServerStage, Whole } from "../src/suite/stage.js";
+import { Unmet } from "../src/case.js";
+import type { Called } from "../src/script.js";
+import type { Answered, Asking, Frame, Frames, Head, Opened, ServerStage, Whole } from "../src/stage.js";
 
 // The answers of a server to a case of the suite: they are noted, and can be sent again with a change, without the server.
 

@@ -1,1 +1,1 @@
-export { KEYWORDS, withoutKeyword } from "../suite/mutant.js";
+export { KEYWORDS, withoutKeyword } from "../mutant.js";

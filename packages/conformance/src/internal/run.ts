@@ -1,8 +1,8 @@
-export { RUN_WITHIN, Spent } from "../suite/budget.js";
-export type { Level } from "../suite/case.js";
-export { Mask } from "../suite/mask.js";
-export { Broken } from "../suite/node/program.js";
-export { causesOf, formatCause } from "../suite/report/causes.js";
-export type { Format } from "../suite/report/formats.js";
-export type { Outcome } from "../suite/result.js";
-export { anyOf, atLeast, type Listed, ordered, parseList } from "../suite/select.js";
+export { RUN_WITHIN, Spent } from "../budget.js";
+export type { Level } from "../case.js";
+export { Mask } from "../mask.js";
+export { Broken } from "../node/program.js";
+export { causesOf, formatCause } from "../report/causes.js";
+export type { Format } from "../report/formats.js";
+export type { Outcome } from "../result.js";
+export { anyOf, atLeast, type Listed, ordered, parseList } from "../select.js";

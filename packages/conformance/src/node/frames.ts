@@ -1,99 +1,92 @@
-import { isUtf8 } from "node:buffer";
-import type { Writable } from "node:stream";
+import { randomBytes } from "node:crypto";
+import type { Duplex, Writable } from "node:stream";
 import * as ws from "ws";
-import { MAX_CONTENT } from "../bodies.js";
-import type { Seen } from "./afterwards.js";
-import { headSize, payloadSize } from "./cutter.js";
+import { Unmet } from "../case.js";
+import type { Frame, Frames } from "../stage.js";
 
 /** The frame parser of `ws`, which its types leave out. */
 const { Receiver } = ws as unknown as {
-  readonly Receiver: new (options: {
-    readonly isServer: boolean;
-    readonly maxPayload: number;
-    readonly skipUTF8Validation: boolean;
-  }) => Writable;
+  readonly Receiver: new (options: { readonly isServer: boolean; readonly maxPayload: number }) => Writable;
 };
 
-const CONTROL = 8;
-const LAST = 0x80;
-const MASKED = 0x80;
+const CLOSE = 8;
+const PONG = 10;
 
-/** Reads one direction of an open WebSocket for a recording. After a framing error it stops reading; bytes are still forwarded. */
-export function frames(from: "client" | "server", seen: Seen, onClose: () => void): (chunk: Buffer) => void {
-  const isClient = from === "client";
-  const receiver = new Receiver({ isServer: isClient, maxPayload: MAX_CONTENT, skipUTF8Validation: true });
-  /** The size of the next message, if its bytes were dropped. */
-  let dropped: number | undefined;
-  const within = messagesWithin(MAX_CONTENT, (size) => {
-    dropped = size;
-  });
-  let readable = true;
-  receiver.on("message", (data: Buffer, isBinary: boolean) => {
-    // Decoded, other bytes would be lost.
-    seen.frame(from, isBinary || !isUtf8(data) ? data : data.toString(), dropped);
-    dropped = undefined;
-  });
-  receiver.on("ping", () => seen.beat(from, "ping"));
-  receiver.on("pong", () => seen.beat(from, "pong"));
-  receiver.on("conclude", (code: number, reason: Buffer) => {
-    readable = false;
-    seen.close(from, code, reason.toString());
-    onClose();
+/** One end of an open WebSocket (RFC 6455), which sends any frame, right or wrong. `side` is that of the kit. */
+export function framesOf(socket: Duplex, side: "client" | "server", wait: number): Frames {
+  const receiver = new Receiver({ isServer: side === "server", maxPayload: 1 << 26 });
+  const frames: Frame[] = [];
+  let wake: (() => void) | undefined;
+  let over = false;
+  /** Whether the kit has sent its close frame. */
+  let closing = false;
+  const arrive = (frame: Frame) => {
+    if (over) return;
+    if ("close" in frame) over = true;
+    frames.push(frame);
+    wake?.();
+  };
+  receiver.on("message", (data: Buffer, isBinary: boolean) =>
+    arrive(isBinary ? { binary: data.length } : { text: data.toString() }),
+  );
+  receiver.on("ping", (data: Buffer) => write(PONG, data, true));
+  receiver.on("pong", (data: Buffer) => arrive({ pong: data.toString() }));
+  receiver.on("conclude", (code: number) => {
+    if (!closing) write(CLOSE, Buffer.from([3, 232]), true);
+    // The server closes the connection first (RFC 6455, section 7.1.1).
+    if (side === "server") socket.end();
+    arrive({ close: code });
   });
   receiver.on("error", (error: Error) => {
-    readable = false;
-    seen.error(from, `frames cannot be read: ${error.message}`);
+    arrive({ text: `(frames that cannot be read: ${error.message})` });
+    arrive({ close: 1006 });
   });
-  return (chunk) => {
-    if (!readable) return;
-    // A client's frames are unmasked in place, and the chunk may not have been written yet.
-    for (const bytes of within(isClient ? Buffer.from(chunk) : chunk)) if (readable) receiver.write(bytes);
+  socket.on("data", (chunk: Buffer) => void receiver.write(Buffer.from(chunk)));
+  const lost = () => setImmediate(() => arrive({ close: 1006 }));
+  // A server's socket stays open for what it sends when its peer has gone.
+  socket.on("end", () => socket.end());
+  socket.on("close", lost);
+  socket.on("error", lost);
+  socket.resume();
+
+  function write(opcode: number, payload: Buffer, fin: boolean): void {
+    if (socket.destroyed) return;
+    socket.write(encodeFrame(opcode, payload, fin, side === "client"));
+  }
+
+  return {
+    async next() {
+      if (frames.length === 0)
+        await new Promise<void>((resolve, reject) => {
+          const timer = setTimeout(() => reject(new Unmet("a frame", `nothing within ${wait} ms`, true)), wait);
+          wake = () => {
+            clearTimeout(timer);
+            wake = undefined;
+            resolve();
+          };
+        });
+      return frames.shift()!;
+    },
+    send: (text) => write(1, Buffer.from(text), true),
+    frame: (opcode, payload, fin = true) => write(opcode, Buffer.from(payload), fin),
+    close(code = 1000) {
+      closing = true;
+      write(CLOSE, Buffer.from([code >> 8, code & 255]), true);
+    },
+    cut: () => void socket.destroy(),
   };
 }
 
-/** Passes frames on; of a message over the limit, only an empty last frame, after a call with the size. */
-function messagesWithin(limit: number, onDrop: (size: number) => void): (chunk: Buffer) => Generator<Buffer> {
-  let head: number[] = [];
-  /** Bytes of the payload that have not come. */
-  let left = 0;
-  let isDropped = false;
-  const message = { opcode: 0, size: 0, isBegun: false };
-
-  function begin(): void {
-    left = payloadSize(head);
-    const opcode = head[0]! & 0x0f;
-    isDropped = false;
-    if (opcode >= CONTROL) return;
-    if (opcode !== 0) Object.assign(message, { opcode, size: 0, isBegun: false });
-    message.size += left;
-    isDropped = message.size > limit;
-    if (!isDropped) message.isBegun = true;
-  }
-
-  function* end(): Generator<Buffer> {
-    const [first = 0, second = 0] = head;
-    head = [];
-    if (!isDropped || (first & LAST) === 0) return;
-    onDrop(message.size);
-    const mask = (second & MASKED) === 0 ? [] : [0, 0, 0, 0];
-    yield Buffer.from([LAST | (message.isBegun ? 0 : message.opcode), second & MASKED, ...mask]);
-  }
-
-  return function* (chunk) {
-    for (let at = 0; at < chunk.length; ) {
-      if (left === 0) {
-        head.push(chunk[at++]!);
-        const size = headSize(head);
-        if (size === undefined || head.length < size) continue;
-        begin();
-        if (!isDropped) yield Buffer.from(head);
-      } else {
-        const part = chunk.subarray(at, at + left);
-        at += part.length;
-        left -= part.length;
-        if (!isDropped) yield part;
-      }
-      if (left === 0) yield* end();
-    }
-  };
+/** A frame (RFC 6455, section 5.2); a client's is masked. */
+export function encodeFrame(opcode: number, payload: Buffer, fin: boolean, masked: boolean): Buffer {
+  const { length } = payload;
+  const size = length < 126 ? 0 : length < 65_536 ? 2 : 8;
+  const head = Buffer.alloc(2 + size);
+  head[0] = (fin ? 128 : 0) | opcode;
+  head[1] = (masked ? 128 : 0) | (size === 0 ? length : size === 2 ? 126 : 127);
+  if (size === 2) head.writeUInt16BE(length, 2);
+  if (size === 8) head.writeBigUInt64BE(BigInt(length), 2);
+  if (!masked) return Buffer.concat([head, payload]);
+  const mask = randomBytes(4);
+  return Buffer.concat([head, mask, payload.map((byte, at) => byte ^ mask[at % 4]!)]);
 }

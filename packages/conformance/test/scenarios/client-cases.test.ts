@@ -1,15 +1,15 @@
-import { suiteOf } from "@parlance/conformance/suite";
+import { suiteOf } from "@parlance/conformance";
 import { assemble } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { type AnyContract, type ContractDocument, type Json, Violation } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { vaultFiles } from "../../../cli/test/vault-files.js";
-import { type ClientCase, Unmet } from "../../src/suite/case.js";
-import type { Told } from "../../src/suite/script.js";
-import type { Frame } from "../../src/suite/stage.js";
+import { ferry } from "../../../recordings/test/ferry.js";
+import { pier } from "../../../recordings/test/pier.js";
+import { type ClientCase, Unmet } from "../../src/case.js";
+import type { Told } from "../../src/script.js";
+import type { Frame } from "../../src/stage.js";
 import { type Asked, alterations, type Heard, listening, repeating } from "../client-in-memory.js";
-import { ferry } from "../ferry.js";
-import { pier } from "../pier.js";
 
 // What the suite puts to a client, case by case, and what each case notices. `-u` rewrites the lists; a change of one is a change of what a
 // client has to do.

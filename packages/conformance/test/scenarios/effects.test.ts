@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { expect, onTestFinished, test } from "vitest";
-import { suiteOf } from "../../src/suite/cases.js";
-import { runCases } from "../../src/suite/node/run.js";
+import { suiteOf } from "../../src/cases.js";
+import { runCases } from "../../src/node/run.js";
 
 const schemas = fileURLToPath(new URL("../../../../schemas/", import.meta.url));
 const contracts = readdirSync(schemas).filter((name) => existsSync(`${schemas}${name}/contract.json`));

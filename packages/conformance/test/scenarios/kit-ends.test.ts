@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { Requester } from "../../src/suite/node/requester.js";
-import { Responder } from "../../src/suite/node/responder.js";
-import type { Exchange, Frames } from "../../src/suite/stage.js";
-import { Trace } from "../../src/suite/trace.js";
+import { Requester } from "../../src/node/requester.js";
+import { Responder } from "../../src/node/responder.js";
+import type { Exchange, Frames } from "../../src/stage.js";
+import { Trace } from "../../src/trace.js";
 
 // The kit's two ends of a connection: it asks as a client, and answers as a server, right or wrong.
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { Random } from "../../src/mock/random.js";
-import type { Case } from "../../src/suite/case.js";
-import { KEYWORDS } from "../../src/suite/mutant.js";
-import { anyOf, atLeast, matcher, ordered, parseList } from "../../src/suite/select.js";
-import { Trace } from "../../src/suite/trace.js";
+import { Random } from "../../../recordings/src/mock/random.js";
+import type { Case } from "../../src/case.js";
+import { KEYWORDS } from "../../src/mutant.js";
+import { anyOf, atLeast, matcher, ordered, parseList } from "../../src/select.js";
+import { Trace } from "../../src/trace.js";
 
 // How cases are listed, chosen, ordered and traced.
 

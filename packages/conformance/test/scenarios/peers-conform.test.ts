@@ -5,9 +5,9 @@ import { expect, it } from "vitest";
 import { agentSmithysServer } from "../../../protocols/test/peers/agentsmithy-server.js";
 import { documentedGateway, gatewayOfToday } from "../../../protocols/test/peers/gateway-double.js";
 import { locoBackend } from "../../../protocols/test/peers/loco-backend.js";
-import { suiteOf } from "../../src/suite/cases.js";
-import { runCases } from "../../src/suite/node/run.js";
-import { causesOf } from "../../src/suite/report/causes.js";
+import { suiteOf } from "../../src/cases.js";
+import { runCases } from "../../src/node/run.js";
+import { causesOf } from "../../src/report/causes.js";
 
 /** The causes of a run against a double without leave to write, and how many cases it tried. */
 async function conformed(name: string, url: string) {

@@ -4,10 +4,10 @@ import { contractValue } from "@parlance/language/value";
 import type { Json } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { caller } from "../../../../examples/conformance/caller.js";
-import { suiteOf } from "../../src/suite/cases.js";
-import { runCases } from "../../src/suite/node/run.js";
-import type { ClientPeer } from "../../src/suite/peer.js";
-import { causesOf } from "../../src/suite/report/causes.js";
+import { suiteOf } from "../../src/cases.js";
+import { runCases } from "../../src/node/run.js";
+import type { ClientPeer } from "../../src/peer.js";
+import { causesOf } from "../../src/report/causes.js";
 
 const document = await load(fileURLToPath(new URL("../../../../schemas/fold-gateway", import.meta.url)));
 const suite = await suiteOf(document, contractValue);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { Lines } from "../../src/suite/node/lines.js";
+import { Lines } from "../../src/node/lines.js";
 
 describe("the lines of a program", () => {
   const MIB = 1 << 20;

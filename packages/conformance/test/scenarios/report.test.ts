@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { FORMATS } from "../../src/suite/report/formats.js";
-import { formatResult, type Report, type Result, totalsOf } from "../../src/suite/result.js";
+import { FORMATS } from "../../src/report/formats.js";
+import { formatResult, type Report, type Result, totalsOf } from "../../src/result.js";
 
 // Text of a peer in each report, which a terminal or a page would take for a command.
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { FORMATS } from "../../src/suite/report/formats.js";
-import { formatResult, isFine, type Outcome, type Report, type Result, totalsOf } from "../../src/suite/result.js";
+import { FORMATS } from "../../src/report/formats.js";
+import { formatResult, isFine, type Outcome, type Report, type Result, totalsOf } from "../../src/result.js";
 
 // A run with each outcome on both sides, in each form of a report.
 

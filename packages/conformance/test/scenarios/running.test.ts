@@ -5,14 +5,14 @@ import { contractValue } from "@parlance/language/value";
 import { type ContractDocument, misuse, Violation } from "@parlance/wire";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { vaultFiles } from "../../../cli/test/vault-files.js";
-import { type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../../src/suite/case.js";
-import { suiteOf } from "../../src/suite/cases.js";
-import { Broken } from "../../src/suite/node/program.js";
-import { type RunOptions, runCases } from "../../src/suite/node/run.js";
-import type { ClientLine, ServerLine } from "../../src/suite/peer.js";
-import type { Result } from "../../src/suite/result.js";
-import type { ClientStage, ServerStage } from "../../src/suite/stage.js";
-import { ferry } from "../ferry.js";
+import { ferry } from "../../../recordings/test/ferry.js";
+import { type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../../src/case.js";
+import { suiteOf } from "../../src/cases.js";
+import { Broken } from "../../src/node/program.js";
+import { type RunOptions, runCases } from "../../src/node/run.js";
+import type { ClientLine, ServerLine } from "../../src/peer.js";
+import type { Result } from "../../src/result.js";
+import type { ClientStage, ServerStage } from "../../src/stage.js";
 
 // How cases are put to a peer, and what is reported of each.
 

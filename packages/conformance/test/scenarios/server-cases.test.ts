@@ -6,10 +6,10 @@ import type { ContractDocument } from "@parlance/wire";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listenFixture } from "../../../../examples/conformance/fixture.js";
 import { vaultFiles } from "../../../cli/test/vault-files.js";
-import { suiteOf } from "../../src/suite/cases.js";
-import { runCases } from "../../src/suite/node/run.js";
-import type { ServerPeer } from "../../src/suite/peer.js";
-import { ferry, ferryFiles } from "../ferry.js";
+import { ferry, ferryFiles } from "../../../recordings/test/ferry.js";
+import { suiteOf } from "../../src/cases.js";
+import { runCases } from "../../src/node/run.js";
+import type { ServerPeer } from "../../src/peer.js";
 
 // Every case for a server of two contracts: what it says of itself, and which servers pass it.
 

@@ -1,11 +1,11 @@
 import { contractValue } from "@parlance/language/value";
 import { Violation } from "@parlance/wire";
 import { describe, expect, test } from "vitest";
-import { Unmet } from "../../src/suite/case.js";
-import { suiteOf } from "../../src/suite/cases.js";
-import { unknownMessage } from "../../src/suite/server/channel-case.js";
-import type { Asking, Frames, Opened, ServerStage, Whole } from "../../src/suite/stage.js";
-import { pier } from "../pier.js";
+import { pier } from "../../../recordings/test/pier.js";
+import { Unmet } from "../../src/case.js";
+import { suiteOf } from "../../src/cases.js";
+import { unknownMessage } from "../../src/server/channel-case.js";
+import type { Asking, Frames, Opened, ServerStage, Whole } from "../../src/stage.js";
 
 // Requests that a server refuses before its handlers, and servers that do not.
 

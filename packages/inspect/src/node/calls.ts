@@ -1,5 +1,5 @@
-import type { Conversations } from "@parlance/conformance";
-import { bodyOf, type HeaderList, urlAt } from "@parlance/conformance/internal/entries";
+import type { Conversations } from "@parlance/recordings";
+import { bodyOf, type HeaderList, urlAt } from "@parlance/recordings/internal/entries";
 import { isObject, unfault, Violation } from "@parlance/wire";
 import WebSocket from "ws";
 import type { Outcome } from "../ask.js";

@@ -1,5 +1,5 @@
-import type { Conversations, Entry } from "@parlance/conformance";
-import { bodyOf, type HeaderList, headerOf, rawOf } from "@parlance/conformance/internal/entries";
+import type { Conversations, Entry } from "@parlance/recordings";
+import { bodyOf, type HeaderList, headerOf, rawOf } from "@parlance/recordings/internal/entries";
 import { bind, encode, type TranscriptLine, Violation } from "@parlance/wire";
 import { BadRequest } from "./guard.js";
 

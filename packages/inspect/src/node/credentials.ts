@@ -1,5 +1,5 @@
-import type { HeaderList } from "@parlance/conformance/internal/entries";
-import { type RedactOptions, Redactor } from "@parlance/conformance/internal/redaction";
+import type { HeaderList } from "@parlance/recordings/internal/entries";
+import { type RedactOptions, Redactor } from "@parlance/recordings/internal/redaction";
 import type { CredentialInfo } from "../ask.js";
 
 /** The credentials of a request. */

@@ -1,4 +1,4 @@
-import type { Conversations, Entry } from "@parlance/conformance";
+import type { Conversations, Entry } from "@parlance/recordings";
 import { isObject, Violation } from "@parlance/wire";
 import { readInnerJson } from "../inner-json.js";
 

@@ -1,4 +1,4 @@
-import type { Connected } from "@parlance/conformance/node";
+import type { Connected } from "@parlance/recordings/node";
 import type { Side } from "@parlance/wire";
 import * as ws from "ws";
 import { BadRequest } from "./guard.js";

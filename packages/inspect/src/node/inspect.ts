@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import { basename } from "node:path";
-import { Conversations, Recorder } from "@parlance/conformance";
-import type { RedactOptions } from "@parlance/conformance/internal/redaction";
-import { proxy } from "@parlance/conformance/node";
+import { Conversations, Recorder } from "@parlance/recordings";
+import type { RedactOptions } from "@parlance/recordings/internal/redaction";
+import { proxy } from "@parlance/recordings/node";
 import type { AnyContract, Contract, ContractDocument } from "@parlance/wire";
 import type { PageContract, PageState } from "../state.js";
 import { loadAssets } from "./assets.js";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
-import { type Conversations, type Ending, type Entry, type Header, Verifier } from "@parlance/conformance";
-import type { Note, OpenAsk } from "@parlance/conformance/internal/entries";
-import { formatLine, headerOf, leftOutAs } from "@parlance/conformance/internal/entries";
+import { type Conversations, type Ending, type Entry, type Header, Verifier } from "@parlance/recordings";
+import type { Note, OpenAsk } from "@parlance/recordings/internal/entries";
+import { formatLine, headerOf, leftOutAs } from "@parlance/recordings/internal/entries";
 import type { AnyMessage } from "@parlance/wire";
 import { type Found, MAX_ROW_TEXT, type Row, type RowFlaw } from "../row.js";
 import type { AskedIn } from "./answers.js";

@@ -7,7 +7,7 @@ import {
   ReplayServer,
   read,
   replayClient,
-} from "@parlance/conformance";
+} from "@parlance/recordings";
 import {
   Exchanges,
   har,
@@ -15,9 +15,9 @@ import {
   markdownConnection,
   markdownEnd,
   markdownHead,
-} from "@parlance/conformance/internal/export";
-import { type RedactOptions, Redactor } from "@parlance/conformance/internal/redaction";
-import { type ListeningReplay, listenReplay } from "@parlance/conformance/node";
+} from "@parlance/recordings/internal/export";
+import { type RedactOptions, Redactor } from "@parlance/recordings/internal/redaction";
+import { type ListeningReplay, listenReplay } from "@parlance/recordings/node";
 import { BadRequest } from "./guard.js";
 import { Log, type LogLimits } from "./log.js";
 

@@ -1,4 +1,4 @@
-import type { Entry } from "@parlance/conformance";
+import type { Entry } from "@parlance/recordings";
 import { encode } from "@parlance/wire";
 import { useEffect, useState } from "preact/hooks";
 import type { Row } from "../row.js";

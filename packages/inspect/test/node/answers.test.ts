@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
-import { Conversations, type Entry } from "@parlance/conformance";
 import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
+import { Conversations, type Entry } from "@parlance/recordings";
 import { type AnyContract, checkOf } from "@parlance/wire";
 import { describe, expect, it } from "vitest";
 import type { Answer } from "../../src/ask.js";

@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
-import { type Entry, read } from "@parlance/conformance";
-import { transcriptRecording } from "@parlance/conformance/internal/replay";
 import { lint } from "@parlance/language/lint";
+import { type Entry, read } from "@parlance/recordings";
+import { transcriptRecording } from "@parlance/recordings/internal/replay";
 import { Refusal } from "@parlance/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { routesOf } from "../../src/node/routes.js";

@@ -1,4 +1,4 @@
-import { Conversations, type Entry, type Header } from "@parlance/conformance";
+import { Conversations, type Entry, type Header } from "@parlance/recordings";
 import { expect, test } from "vitest";
 import { mayHoldEdits, streamedText, textsOfEntry } from "../../src/node/edit-texts.js";
 import { Log, type LogLimits, searchRows, textOf } from "../../src/node/log.js";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { Conversations, type Entry } from "@parlance/conformance";
+import { Conversations, type Entry } from "@parlance/recordings";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { Caller, callOf } from "../../src/node/calls.js";
 import { transcriptOf } from "../../src/node/case.js";

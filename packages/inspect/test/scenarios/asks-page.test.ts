@@ -1,13 +1,13 @@
 import { connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
-import { mock } from "@parlance/conformance";
-import { listenReplay } from "@parlance/conformance/node";
 import { load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import { coven } from "@parlance/protocols/coven";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { loco } from "@parlance/protocols/loco";
+import { mock } from "@parlance/recordings";
+import { listenReplay } from "@parlance/recordings/node";
 import { bearer, Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";

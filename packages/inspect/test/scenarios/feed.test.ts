@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Conversations, type Entry } from "@parlance/conformance";
+import { Conversations, type Entry } from "@parlance/recordings";
 import { expect, onTestFinished, test } from "vitest";
 import { Log, type LogLimits } from "../../src/node/log.js";
 import { streamRows } from "../../src/node/row-stream.js";

@@ -2,7 +2,7 @@ import { connect } from "@parlance/client";
 import { Refusal, serve } from "@parlance/server";
 import { type AnyMessage, type ContractDocument, isObject, type Json, tag } from "@parlance/wire";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { candidates } from "../../../conformance/src/suite/mutant.js";
+import { candidates } from "../../../conformance/src/mutant.js";
 import { inputSchema, tagProperties } from "../../../language/src/schema.js";
 import { isValid, sample } from "../../../language/test/sample.js";
 import { type Subject, subjects } from "../contracts.js";

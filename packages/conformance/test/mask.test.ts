@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { Mask } from "../../src/suite/mask.js";
-import type { Result } from "../../src/suite/result.js";
+import { Mask } from "../src/mask.js";
+import type { Result } from "../src/result.js";
 
 // The token of a run in what the run reports: whole, in parts, and in other spellings.
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { causesOf, formatCause } from "../../../src/suite/report/causes.js";
-import type { Result } from "../../../src/suite/result.js";
+import { causesOf, formatCause } from "../../src/report/causes.js";
+import type { Result } from "../../src/result.js";
 
 const result = (id: string, more: Partial<Result>): Result => ({
   id,

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { clientCommand, serverCommand } from "../../../src/suite/node/commands.js";
-import type { ClientLine } from "../../../src/suite/peer.js";
+import { clientCommand, serverCommand } from "../../src/node/commands.js";
+import type { ClientLine } from "../../src/peer.js";
 
 // Programs under test that do not do their part, as scripts of a POSIX shell.
 

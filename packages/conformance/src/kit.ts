@@ -1,3 +1,4 @@
+import { Conversations } from "@parlance/recordings";
 import {
   type Accepts,
   type AnyContract,
@@ -12,7 +13,6 @@ import {
   type SchemaObject,
   type Side,
 } from "@parlance/wire";
-import { Conversations } from "../conversation.js";
 import type { ClientStep, JsonMessage } from "./script.js";
 import type { Asking } from "./stage.js";
 

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { contractValue } from "@parlance/language/value";
 import { expect, test } from "vitest";
-import { type ReadOptions, read } from "../../../src/read.js";
-import { type Entry, formatLine, type Header, isEnd, isHeader, parseLine } from "../../../src/recording.js";
-import { parseTranscriptLine } from "../../../src/transcript.js";
-import { ferry, ferryFiles } from "../../ferry.js";
+import { type ReadOptions, read } from "../src/read.js";
+import { type Entry, formatLine, type Header, isEnd, isHeader, parseLine } from "../src/recording.js";
+import { parseTranscriptLine } from "../src/transcript.js";
+import { ferry, ferryFiles } from "./ferry.js";
 
 // What a line of a recording may hold, and what is reported of one that holds something else.
 
@@ -79,7 +79,7 @@ test.each(Object.keys(whole))("a line with a %s is read as it is listed", async 
     for (const value of [...(tried[""] ?? []), ...(tried[name] ?? [])])
       say(`${name} ${JSON.stringify(value).slice(0, 70)}`, { ...without, [name]: value });
   }
-  await expect(`${texts.join("\n")}\n`).toMatchFileSnapshot(`../../listed/line-${kind}.txt`);
+  await expect(`${texts.join("\n")}\n`).toMatchFileSnapshot(`./listed/line-${kind}.txt`);
 });
 
 test("of a text, its base64 and its size a line has one", () => {
@@ -225,7 +225,7 @@ test.each(["day", "storm"])("the transcript %s is read as a recording of its con
     },
   ]);
   const listed = entries.map(([line, entry]) => `${line} ${JSON.stringify(entry)}\n`).join("");
-  await expect(listed).toMatchFileSnapshot(`../../listed/transcript-${name}.txt`);
+  await expect(listed).toMatchFileSnapshot(`./listed/transcript-${name}.txt`);
 });
 
 const step = '{"note":"a"}\n';

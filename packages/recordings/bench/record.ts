@@ -1,6 +1,6 @@
 /**
  * What a recording proxy costs: the time of a message and of a JSON call without a proxy, through a bare one of `node:http` that pipes, and
- * through `record`; then the processor time of both proxies for a stream as fast as it goes. `tsx packages/conformance/bench/record.ts`.
+ * through `record`; then the processor time of both proxies for a stream as fast as it goes. `tsx packages/recordings/bench/record.ts`.
  * Server, proxy and reader are a process each.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -11,8 +11,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Recorder } from "@parlance/conformance";
-import { proxy, RecordingFile } from "@parlance/conformance/node";
+import { Recorder } from "@parlance/recordings";
+import { proxy, RecordingFile } from "@parlance/recordings/node";
 import { interleave, median, quantile, quick } from "../../server/bench/measure.js";
 import { row } from "../../server/bench/row.js";
 

@@ -171,7 +171,7 @@ test("a stream that is cut is resumed through the proxy", async () => {
       async pull(controller) {
         if (sent) return controller.error(new Error("cut"));
         sent = true;
-        controller.enqueue((await reader.read()).value);
+        controller.enqueue((await reader.read()).value!);
         await reader.cancel();
         lost.resolve();
       },
@@ -354,7 +354,7 @@ test("a proxy that is killed leaves a recording that is cut, and readable up to 
   const target = await listening(server);
   const file = join(folder, "killed.jsonl");
   const main = new URL("../../../cli/src/main.ts", import.meta.url).pathname;
-  const root = new URL("../../../../", import.meta.url).pathname;
+  const root = new URL("../../../..", import.meta.url).pathname;
   const words = ["--import", "tsx", main, "record", "--target", target, "-o", file, "--json"];
   const child = spawn(process.execPath, words, { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void child.kill("SIGKILL"));

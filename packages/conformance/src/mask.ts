@@ -1,4 +1,4 @@
-import { type RedactOptions, Redactor } from "../redaction/redactor.js";
+import { type RedactOptions, Redactor } from "@parlance/recordings/internal/redaction";
 import type { Result } from "./result.js";
 
 /** The minimum length of a token that is searched for: a shorter one is also a part of words. */

@@ -1,0 +1,12 @@
+export { Conversations } from "./conversation.js";
+export type { Fault, FaultOptions } from "./mock/faults.js";
+export { type Mock, type MockOptions, mock } from "./mock/mock.js";
+export { type Ending, type ReadOptions, read } from "./read.js";
+export { Recorder, type RecorderOptions } from "./recorder.js";
+export type { Entry, Header } from "./recording.js";
+export { type ReplayClientOptions, replayClient } from "./replay/client.js";
+export { type LoadedRecording, loadRecording } from "./replay/loaded.js";
+export { formatProblem, type Problem, type ReplayOptions } from "./replay/replay.js";
+export { ReplayServer } from "./replay/server.js";
+export { type Recordable, type Recording, record } from "./tap.js";
+export { type Finding, type Totals, Verifier } from "./verify.js";

@@ -1,0 +1,3 @@
+export { RecordingFile } from "./node/file.js";
+export { type ListeningReplay, type ListenReplayOptions, listenReplay } from "./node/listen.js";
+export { type Connected, type Proxy, type ProxyOptions, proxy } from "./node/proxy.js";

@@ -1,0 +1,4 @@
+import { testFences } from "../../../cli/test/fences.js";
+
+testFences(new URL("../../README.md", import.meta.url));
+testFences(new URL("../../../../docs/recordings.md", import.meta.url));
