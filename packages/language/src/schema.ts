@@ -92,9 +92,26 @@ export interface Located {
 export function locate({ schemas }: Pick<ContractDocument, "schemas">, base: string, ref: string): Located | undefined {
   const [file, pointer = ""] = ref.split("#") as [string, string?];
   const id = file === "" ? base : new URL(file, `parlance:${base}`).pathname;
-  const entry = Object.entries(schemas).find(([, schema]) => schema.$id === id);
-  const schema = entry && at(entry[1], pointer);
-  return schema === undefined ? undefined : { title: entry![0], pointer, schema };
+  const title = titlesOf(schemas).get(id);
+  const schema = title === undefined ? undefined : at(schemas[title]!, pointer);
+  return schema === undefined ? undefined : { title: title!, pointer, schema };
+}
+
+const titles = new WeakMap<object, ReadonlyMap<unknown, string>>();
+
+/** The titles of schemas by `$id`, kept because every reference needs them. */
+function titlesOf(schemas: ContractDocument["schemas"]): ReadonlyMap<unknown, string> {
+  let byId = titles.get(schemas);
+  if (byId === undefined) {
+    // Of two schemas with one `$id`, the first counts.
+    byId = new Map(
+      Object.entries(schemas)
+        .map(([title, { $id }]) => [$id, title] as const)
+        .reverse(),
+    );
+    titles.set(schemas, byId);
+  }
+  return byId;
 }
 
 /** The value at a JSON Pointer in URI fragment form (RFC 6901, section 6). */

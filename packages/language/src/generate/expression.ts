@@ -1,5 +1,5 @@
 import type { Json, Schema, SchemaObject } from "@parlance/wire";
-import { keywordsOf } from "../keywords.js";
+import { linesOf } from "./jsdoc.js";
 import { comment, property, width } from "./literal.js";
 
 /** A TypeScript type as its alternatives, each of which can precede `[]` without parentheses. */
@@ -9,14 +9,12 @@ const unknown: Type = ["unknown"];
 
 /** Where a schema stands while its type is written. */
 export interface Context {
-  /** The type of a `$ref`: its name, or the type itself if its target has none. */
-  refer(ref: string, context: Context): Type;
+  /** The type of a `$ref`: the name of its target. */
+  refer(ref: string): Type;
   /** The target of a `$ref`, and where it stands: its own references count from there. */
   find(ref: string): { readonly schema: Schema; readonly context: Context } | undefined;
-  /** Declares a schema with a title of its own and returns its name; undefined where the title is prose. */
-  declare(schema: Schema, context: Context): string | undefined;
-  /** The type of a schema with a predefined type; undefined for others. */
-  known(schema: Schema): Type | undefined;
+  /** The type of a schema that is declared elsewhere: its name, or the error codes. */
+  declared(schema: Schema): Type | undefined;
   /** The type of any object. */
   readonly bare: string;
   /** The indentation of the current line. */
@@ -28,27 +26,27 @@ const ofObjects = ["properties", "patternProperties", "additionalProperties"];
 const ofArrays = ["items", "prefixItems"];
 
 /**
- * The type of a schema. It covers every value that the schema allows; keywords without a type (`not`, `if`, bounds) widen it.
+ * The type of a schema. It covers every value that the schema allows; keywords without a type (`not`, bounds) widen it.
  * Objects are closed for the compiler though their schemas are open.
  */
 export function expression(schema: Schema, context: Context): Type {
   if (typeof schema === "boolean") return schema ? unknown : [];
-  const parts = [own(schema, context)];
-  if (typeof schema.$ref === "string") parts.push(context.refer(schema.$ref, context));
-  for (const one of (schema.allOf as Schema[] | undefined) ?? []) parts.push(inside(one, context));
-  for (const keyword of ["anyOf", "oneOf"])
-    if (schema[keyword] !== undefined) parts.push(alternatives(schema[keyword] as Schema[], context));
+  const { $ref, allOf, anyOf, oneOf, ...rest } = schema;
+  const parts = [own(rest, context)];
+  if (typeof $ref === "string") parts.push(context.refer($ref));
+  for (const one of (allOf as Schema[] | undefined) ?? []) parts.push(inside(one, context));
+  for (const one of [anyOf, oneOf]) if (one !== undefined) parts.push(alternatives(one as Schema[], context));
   return intersection(parts);
 }
 
 /** A type as text. */
-export const print = (type: Type) => (type.length === 0 ? "never" : type.join(" | "));
+export const print = (type: Type) => (type.length === 0 ? "never" : alone(type).join(" | "));
+
+/** An intersection needs no parentheses where nothing stands beside it. */
+export const alone = (type: Type): Type => (type.length === 1 ? [type[0]!.replace(/^\(([\s\S]*)\)$/, "$1")] : type);
 
 /** The type of an inner schema: its name where it has one. */
-function inside(schema: Schema, context: Context): Type {
-  const name = context.declare(schema, context);
-  return name === undefined ? expression(schema, context) : [name];
-}
+const inside = (schema: Schema, context: Context): Type => context.declared(schema) ?? expression(schema, context);
 
 /** The type of a schema's own keywords, without the schemas that it combines. */
 function own(schema: SchemaObject, context: Context): Type {
@@ -81,8 +79,7 @@ function object(schema: SchemaObject, context: Context): string {
 }
 
 function member(name: string, schema: Schema, required: boolean, context: Context): string {
-  const declared = context.declare(schema, context);
-  const given = declared === undefined ? (context.known(schema) ?? expression(schema, context)) : [declared];
+  const given = inside(schema, context);
   // Under `exactOptionalPropertyTypes` a value that may be undefined is refused otherwise. JSON leaves it out.
   const type = required || given.length === 0 || given[0] === "unknown" ? given : [...given, "undefined"];
   const prose = comment(linesOf(schema), context.indent);
@@ -160,30 +157,3 @@ function intersection(types: readonly Type[]): Type {
 
 /** A type in parentheses where it has alternatives. */
 const grouped = (type: Type) => (type.length === 1 ? type[0]! : `(${print(type)})`);
-
-/** Keywords that a type cannot express, as JSDoc tags. */
-const tags = keywordsOf(({ types }) => types === "comment").filter(
-  (name) => !["description", "deprecated"].includes(name),
-);
-
-/** The lines of a schema's doc comment: its description, then what its type cannot express. */
-export function linesOf(schema: Schema): string[] {
-  if (typeof schema === "boolean") return [];
-  const lines = typeof schema.description === "string" ? [quoteTags(schema.description)] : [];
-  if (schema.deprecated === true) lines.push("@deprecated");
-  for (const tag of tags) {
-    const value = schema[tag];
-    if (value === undefined || value === false) continue;
-    lines.push(value === true && tag !== "default" ? `@${tag}` : `@${tag} ${text(value as Json)}`);
-  }
-  return lines;
-}
-
-/** Escapes prose for a doc comment: an `@` would begin a tag, and hide the rest of the sentence from the hover. */
-const quoteTags = (prose: string) =>
-  prose
-    .split(/(`[^`]*`)/)
-    .map((part) => (part.startsWith("`") ? part : part.replace(/(?<![\w`])@[\w/.-]*\w|(?<![\w`])@/g, "`$&`")))
-    .join("");
-
-const text = (value: Json) => (typeof value === "string" && value !== "" ? value : JSON.stringify(value));

@@ -1,7 +1,7 @@
 import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/wire";
 import { hasInput, pascal, typeName } from "../schema.js";
 import { comment, literal, property, union } from "./literal.js";
-import { camel, declares } from "./names.js";
+import { camel, type Names } from "./names.js";
 import { sourceOf } from "./source.js";
 
 /** The parts of the generated file that belong to one operation or channel. */
@@ -32,6 +32,7 @@ interface Page {
 export function interfaces(
   document: ContractDocument,
   optional: ReadonlySet<string>,
+  names: Names,
 ): { imports: string; declarations: string } {
   const { contract, source } = document;
   const Protocol = typeName(document);
@@ -39,12 +40,12 @@ export function interfaces(
   const used = new Set<string>();
   const ours = (name: string, ...parameters: readonly string[]) => {
     let alias = name;
-    while (declares(document, alias)) alias = `Parlance${alias}`;
+    while (names.has(alias)) alias = `Parlance${alias}`;
     used.add(alias === name ? name : `${name} as ${alias}`);
     const given = parameters.filter(Boolean);
     return given.length === 0 ? alias : `${alias}<${given.join(", ")}>`;
   };
-  const global = (name: string) => (declares(document, name) ? `globalThis.${name}` : name);
+  const global = (name: string) => (names.has(name) ? `globalThis.${name}` : name);
   const page = { document, optional, ours, global };
   const written = [
     ...Object.entries(contract.operations).map(([name, operation]) => writeOperation(page, name, operation)),

@@ -27,10 +27,11 @@ function inline(value: Json): string {
 /** A property's name, quoted if needed. */
 export const property = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
 
-/** A declaration of a union, one member a line if it does not fit on one. */
+/** A declaration of a union, one member below the other if it does not fit on a line. */
 export function union(name: string, members: readonly string[]): string {
   const line = `export type ${name} = ${members.join(" | ")};`;
-  return line.length <= width ? line : `export type ${name} =\n${members.map((member) => `  | ${member}`).join("\n")};`;
+  if (members.length === 1 || (line.length <= width && !line.includes("\n"))) return line;
+  return `export type ${name} =\n${members.map((member) => `  | ${member.replaceAll("\n", "\n    ")}`).join("\n")};`;
 }
 
 /** A doc comment, or nothing for empty text. */

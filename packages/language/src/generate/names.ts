@@ -1,5 +1,5 @@
 import type { ContractDocument } from "@parlance/wire";
-import { generatedNames } from "../schema.js";
+import { generatedNames, namesType, pascal } from "../schema.js";
 import { subschemas } from "../walk.js";
 
 const BRAND = Symbol.for("@parlance/GenerateError");
@@ -72,6 +72,40 @@ function* declarations(document: ContractDocument): Generator<[name: string, wha
   yield* generatedNames(document);
 }
 
-/** Whether a schema, or a part of one, has this title. */
-export const declares = ({ schemas }: ContractDocument, name: string) =>
-  Object.values(schemas).some((root) => [...subschemas(root)].some(({ schema }) => schema.title === name));
+/** Names that a definition does not get from its key: a program that imports a type `Promise` hides its own. */
+const globals = new Set(
+  (
+    "Array AsyncIterable Boolean Date Error Function Map Number Object Omit Promise ReadableStream Record RegExp Set String " +
+    "Symbol Uint8Array"
+  ).split(" "),
+);
+
+/** The types of a generated file. Most names are fixed by the contract; a definition without a title is named by its key. */
+export class Names {
+  readonly #declared: Set<string>;
+
+  constructor(document: ContractDocument) {
+    const inner = Object.values(document.schemas).flatMap((root) =>
+      subschemas(root).flatMap(({ schema }) => (namesType(schema) ? [schema.title!] : [])),
+    );
+    this.#declared = new Set([...[...declarations(document)].map(([name]) => name), ...inner]);
+  }
+
+  has(name: string): boolean {
+    return this.#declared.has(name);
+  }
+
+  /**
+   * Names the schema at a path of a file: by the last key if that is a definition's and free, else with the file's title before it. So two
+   * files may have a definition of one name, and neither changes the names of the other file.
+   */
+  take(title: string, path: readonly string[]): string {
+    const key = pascal(path.at(-1)!).replace(/\W/g, "");
+    const isDefinition = ["$defs", "definitions"].includes(path.at(-2)!);
+    let name = isDefinition && /^[A-Z]/i.test(key) && !globals.has(key) ? key : title + key;
+    if (this.has(name)) name = title + key;
+    for (let count = 2; this.has(name); count++) name = `${title}${key}${count}`;
+    this.#declared.add(name);
+    return name;
+  }
+}

@@ -1,104 +1,124 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/wire";
+import { parseFragment } from "@parlance/wire/internal/pointer";
 import {
   answerHeaders,
   generatedNames,
   inputs,
+  type Located,
   locate,
   memorySchema,
   namesType,
-  pascal,
   tagProperties,
 } from "../schema.js";
 import { subschemas } from "../walk.js";
 import { codeSchemas, codeType } from "./codes.js";
-import { type Context, expression, linesOf, type Type } from "./expression.js";
+import { alone, type Context, expression, type Type } from "./expression.js";
+import { linesOf } from "./jsdoc.js";
 import { comment, union } from "./literal.js";
-import { declares, GenerateError } from "./names.js";
+import { GenerateError, type Names } from "./names.js";
 
-/** A type of the generated file; its text is set once its schema has been read. */
-interface Declared {
-  readonly name: string;
-  text?: string;
-}
-
-/**
- * The types of all messages, inputs and answers, in the order of first use. A schema that many others refer to is
- * one type; one without a title is written where it is used, unless it refers to itself.
- */
-export function types(document: ContractDocument): string {
+/** The types of all messages, inputs and answers. Each schema that others refer to is one of them. */
+export function types(document: ContractDocument, names: Names): string {
   const { contract } = document;
   const messages = Object.entries(contract.messages);
   const forms: Record<string, SchemaObject> = { ...document.schemas };
   for (const [name, { schema }] of messages) forms[schema] = memorySchema(document, name);
   const others = [...inputs(document), ...answerHeaders(document)];
   for (const one of others) forms[one.title!] = one;
-  const written = new Writer(document, forms);
+  const writer = new Writer(document, forms, names);
   for (const title of [
     ...messages.map(([, { schema }]) => schema),
     ...others.map(({ title }) => title!),
     ...Object.values(contract.operations).flatMap(({ answer }) => answer.json ?? []),
     contract.fault.schema,
   ])
-    written.root(title);
-  return written.text();
+    writer.root(title);
+  return writer.text();
+}
+
+/** A schema with a name, and the id that its references count from. */
+interface Named {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly base: string;
 }
 
 class Writer {
-  readonly #declared = new Map<string, Declared>();
-  readonly #bySchema = new Map<Schema, Declared>();
-  readonly #taken: Set<string>;
   readonly #document: ContractDocument;
   readonly #forms: Readonly<Record<string, SchemaObject>>;
+  readonly #names: Names;
   readonly #codes: ReadonlySet<Schema>;
+  /** The schemas inside others that a `$ref` leads to: each has a name, where it stands too. */
+  readonly #targets: ReadonlyMap<Schema, Located>;
+  readonly #named = new Map<Schema, string>();
+  /** Schemas that are named and not yet written: a stack, because a chain of references can be longer than the call stack. */
+  readonly #pending: Named[] = [];
+  /** The declarations by name, in the order of first use. */
+  readonly #texts = new Map<string, string>();
+  /** The titles that name a type: those of files and inputs, the contract's own, and those of schemas inside others that were met. */
+  readonly #titles: Set<string>;
+  /** Schemas that have the title of another, and so have to be equal to it. */
+  readonly #repeated: Named[] = [];
 
-  constructor(document: ContractDocument, forms: Readonly<Record<string, SchemaObject>>) {
+  constructor(document: ContractDocument, forms: Readonly<Record<string, SchemaObject>>, names: Names) {
     this.#document = document;
     this.#forms = forms;
+    this.#names = names;
     this.#codes = codeSchemas(document);
-    this.#taken = new Set([...Object.keys(forms), ...[...generatedNames(document)].map(([name]) => name)]);
+    this.#targets = targetsOf(document);
+    this.#titles = new Set([...Object.keys(forms), ...[...generatedNames(document)].map(([name]) => name)]);
   }
 
-  /** Declares the schema of a file, or an input. */
-  root(title: string): Type {
-    if (!this.#declared.has(title)) this.#write(title, this.#forms[title]!, String(this.#forms[title]!.$id));
-    return [title];
+  /** Writes the schema of a file, or an input, and then all that it leads to. */
+  root(title: string): void {
+    this.#refer(title);
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
+      const before = this.#pending.length;
+      this.#texts.set(next.name, this.#declaration(next));
+      // The first one that a type names is the next one to be written.
+      this.#pending.push(...this.#pending.splice(before).reverse());
+    }
   }
 
-  /** Aliases first, each on its line; then interfaces. */
+  /** Aliases first, each on its line; then objects. */
   text(): string {
-    const texts = [...this.#declared.values()].map(({ text }) => text!);
-    const isInterface = (text: string) => /^(?:\/\*\*[\s\S]*?\*\/\n)?export interface /.test(text);
-    const aliases = texts.filter((text) => !isInterface(text)).join("\n");
-    return [aliases, ...texts.filter(isInterface)].filter(Boolean).join("\n\n");
+    for (const one of this.#repeated)
+      if (this.#texts.get(one.name) !== this.#declaration(one))
+        this.#refuse(
+          `two different types would be named ${one.name}: a schema inside another has the title of a third`,
+        );
+    const texts = [...this.#texts.values()];
+    const isObject = (text: string) => /^(?:\/\*\*[\s\S]*?\*\/\n)?export (?:interface \w+|type \w+ =) \{\n/.test(text);
+    const aliases = texts.filter((text) => !isObject(text)).join("\n");
+    return [aliases, ...texts.filter(isObject)].filter(Boolean).join("\n\n");
   }
 
-  #write(name: string, schema: Schema, base: string): Declared {
-    const one: Declared = { name };
-    this.#declared.set(name, one);
-    this.#bySchema.set(schema, one);
-    one.text = this.#declaration(name, schema, base);
-    return one;
+  #refuse(message: string): never {
+    throw new GenerateError(this.#document.contract.name, message);
   }
 
-  #declaration(name: string, schema: Schema, base: string): string {
-    const type = expression(schema, this.#context(base, ""));
+  #declaration({ name, schema, base }: Named): string {
+    const type = expression(schema, this.#context(base));
     const [only] = type;
     const prose = comment(linesOf(schema));
     if (type.length === 1 && only!.startsWith("{\n")) return `${prose}export interface ${name} ${only}`;
-    return prose + union(name, type.length === 0 ? ["never"] : type);
+    return prose + union(name, type.length === 0 ? ["never"] : alone(type));
   }
 
-  #context(base: string, indent: string): Context {
+  #context(base: string): Context {
     return {
-      indent,
-      bare: declares(this.#document, "Record") ? "{ [k: string]: unknown }" : "Record<string, unknown>",
+      indent: "",
+      bare: this.#names.has("Record") ? "{ [k: string]: unknown }" : "Record<string, unknown>",
       find: (ref) => {
         const found = locate(this.#document, base, ref);
-        return found && { schema: found.schema, context: this.#context(this.#idOf(found.title), indent) };
+        return found && { schema: found.schema, context: this.#context(this.#idOf(found.title)) };
       },
-      refer: (ref, { indent }) => this.#refer(ref, base, indent),
-      declare: (schema) => this.#inner(schema, base),
-      known: (schema) => (this.#codes.has(schema) ? codeType(this.#document) : undefined),
+      refer: (ref) => this.#typeOf(ref, base),
+      declared: (schema) => {
+        if (this.#codes.has(schema)) return codeType(this.#document);
+        const name = this.#nameOf(schema, base);
+        return name === undefined ? undefined : [name];
+      },
     };
   }
 
@@ -106,67 +126,71 @@ class Writer {
     return String(this.#document.schemas[title]!.$id);
   }
 
-  #titleOf(id: string) {
-    return Object.keys(this.#forms).find((title) => this.#forms[title]!.$id === id) ?? id;
-  }
-
-  #refer(ref: string, base: string, indent: string): Type {
+  #typeOf(ref: string, base: string): Type {
     const found = locate(this.#document, base, ref);
-    const refuse = (message: string) => {
-      throw new GenerateError(this.#document.contract.name, `${this.#titleOf(base)} ${message}`);
-    };
-    if (found === undefined) return refuse(`refers to ${ref}, which does not exist`);
+    const from = () => Object.keys(this.#forms).find((title) => this.#forms[title]!.$id === base) ?? base;
+    if (found === undefined) return this.#refuse(`${from()} refers to ${ref}, which does not exist`);
+    if (typeof found.schema === "boolean") return found.schema ? ["unknown"] : [];
+    if (found.pointer !== "") {
+      const name = this.#nameOf(found.schema, this.#idOf(found.title));
+      return name === undefined ? expression(found.schema, this.#context(this.#idOf(found.title))) : [name];
+    }
     const message = otherForm(this.#document, found.title);
-    if (found.pointer === "" && message !== undefined)
-      return refuse(
-        `refers to the message ${message} (${found.title}), which has another type in memory, without its tag; move the shared part to a schema of its own`,
+    if (message !== undefined)
+      return this.#refuse(
+        `${from()} refers to the message ${message} (${found.title}), which has another type in memory, without its tag; move the shared part to a schema of its own`,
       );
-    if (found.pointer === "") return this.root(found.title);
-    const id = this.#idOf(found.title);
-    const name = this.#inner(found.schema, id) ?? this.#ofItself(found, id);
-    return name === undefined ? expression(found.schema, this.#context(id, indent)) : [name];
+    return [this.#refer(found.title)];
   }
 
-  /** A schema inside another that has a type of its own, by its title. */
-  #inner(schema: Schema, base: string): string | undefined {
-    const known = this.#bySchema.get(schema);
-    if (known !== undefined) return known.name;
-    if (typeof schema === "boolean" || !namesType(schema)) return undefined;
-    const name = schema.title!;
-    const other = this.#declared.get(name);
-    if (other === undefined && !this.#taken.has(name)) return this.#write(name, schema, base).name;
-    const same = other && (other.text === undefined || other.text === this.#declaration(name, schema, base));
-    if (!same)
-      throw new GenerateError(
-        this.#document.contract.name,
-        `two different types would be named ${name}: a schema inside another has the title of a third`,
-      );
-    this.#bySchema.set(schema, other);
-    return name;
+  /** The name of a file's schema, or of an input. */
+  #refer(title: string): string {
+    const schema = this.#forms[title]!;
+    return this.#named.get(schema) ?? this.#declare({ name: title, schema, base: String(schema.$id) });
   }
 
-  /** A schema without a title that refers to itself gets a name from its place. */
-  #ofItself({ title, pointer, schema }: { title: string; pointer: string; schema: Schema }, base: string) {
-    if (!reaches(this.#document, schema, base, schema, new Set())) return undefined;
-    let name = title + pascal(pointer.split("/").at(-1)!).replace(/[^A-Za-z0-9]/g, "");
-    while (this.#taken.has(name) || this.#declared.has(name)) name += "Part";
-    return this.#write(name, schema, base).name;
+  /** The name of a schema inside another: its title, or a name from its place where a `$ref` leads to it. */
+  #nameOf(schema: Schema, base: string): string | undefined {
+    if (typeof schema === "boolean") return undefined;
+    const known = this.#named.get(schema);
+    if (known !== undefined) return known;
+    const target = this.#targets.get(schema);
+    if (!namesType(schema))
+      return (
+        target && this.#declare({ name: this.#names.take(target.title, parseFragment(target.pointer)), schema, base })
+      );
+    const one = { name: schema.title!, schema, base };
+    const isFirst = !this.#titles.has(one.name);
+    this.#titles.add(one.name);
+    if (isFirst) return this.#declare(one);
+    this.#repeated.push(one);
+    this.#named.set(schema, one.name);
+    return one.name;
+  }
+
+  #declare(one: Named): string {
+    this.#named.set(one.schema, one.name);
+    this.#pending.push(one);
+    return one.name;
   }
 }
 
-/** Whether the references in a schema lead to another. */
-function reaches(document: ContractDocument, from: Schema, base: string, to: Schema, seen: Set<Schema>): boolean {
-  for (const { schema } of subschemas(from)) {
-    if (typeof schema.$ref !== "string") continue;
-    const found = locate(document, base, schema.$ref);
-    if (found === undefined) continue;
-    if (found.schema === to) return true;
-    if (seen.has(found.schema)) continue;
-    seen.add(found.schema);
-    if (reaches(document, found.schema, String(document.schemas[found.title]!.$id), to, seen)) return true;
-  }
-  return false;
+/** What references lead to, apart from whole files: definitions, and parts of a schema whose type is more than a word such as `string`. */
+function targetsOf(document: ContractDocument): Map<Schema, Located> {
+  const targets = new Map<Schema, Located>();
+  for (const root of Object.values(document.schemas))
+    for (const { schema } of subschemas(root)) {
+      const found = typeof schema.$ref === "string" ? locate(document, String(root.$id), schema.$ref) : undefined;
+      if (found !== undefined && found.pointer !== "" && (isDefinition(found) || isCompound(found.schema)))
+        targets.set(found.schema, found);
+    }
+  return targets;
 }
+
+const isDefinition = ({ pointer }: Located) => ["$defs", "definitions"].includes(pointer.split("/").at(-2)!);
+
+const isCompound = (schema: Schema) =>
+  subschemas(schema).length > 1 || (typeof schema === "object" && "enum" in schema);
 
 /** The message of this schema, if its form in memory differs from the wire: one type cannot be both. */
 function otherForm({ contract }: ContractDocument, title: string): string | undefined {

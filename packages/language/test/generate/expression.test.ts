@@ -10,8 +10,7 @@ import { rules } from "../../src/generate/rules.js";
 const context: Context = {
   refer: (ref) => (ref === "any" ? ["unknown"] : [ref]),
   find: (ref) => ({ schema: { enum: [ref] }, context }),
-  declare: () => undefined,
-  known: () => undefined,
+  declared: () => undefined,
   bare: "object",
   indent: "",
 };
@@ -46,7 +45,7 @@ test.each<[Schema, string]>([
   [{ allOf: [{ type: "string" }, {}] }, "string"],
   [{ allOf: [{ type: "string" }, { $ref: "any" }] }, "string"],
   [{ allOf: [{ type: "string" }, false] }, "never"],
-  [{ allOf: [{ type: ["string", "null"] }, { $ref: "A" }] }, "((string | null) & A)"],
+  [{ allOf: [{ type: ["string", "null"] }, { $ref: "A" }] }, "(string | null) & A"],
   [{ allOf: [{ $ref: "A" }, { $ref: "A" }] }, "A"],
   [{ anyOf: [{ type: "string" }, {}] }, "unknown"],
   [{ anyOf: [{ enum: ["a"] }, { type: "string" }] }, '"a" | (string & {})'],

@@ -162,11 +162,11 @@ test("tuples, parts of a file, patterns of properties and a schema within itself
   type: "word";
   /** Where it grows. */
   tree?: Tree | undefined;
-  label?: string | undefined;
+  label?: Label | undefined;
 }
 
 export interface Tree {
-  label?: string | undefined;
+  label?: Label | undefined;
   children?: Tree[] | undefined;
   /** @minItems 2 */
   at?: [number, number] | undefined;
