@@ -219,7 +219,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     if (key === undefined || joined || scope.closed) return;
     joined = true;
     const send = (sent: Sent) => pass(sent, wire, paced);
-    sessions.subscribe(key, { send, ask: wire.channel.ask, end: () => void wire.channel.close() }, scope);
+    sessions.subscribe(key, { send, ask: wire.channel.ask, end: (error) => endWith(wire, error) }, scope);
     stopAttending();
   }
 
@@ -279,6 +279,14 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
   });
   if (described.open?.server === undefined) join();
   return wire;
+}
+
+/** Ends a channel with its session: in order, or because the session has lost messages for this reader. */
+function endWith(wire: Link, error: unknown): void {
+  if (error === undefined) return void wire.channel.close();
+  if (isRevoked(error)) return wire.fail(error, 1008, REVOKED);
+  // A client that resumes then asks what is missing, and gets a `gap`.
+  wire.fail(error, 1012, "the session has lost messages");
 }
 
 /** Sends a session's message. A reader too far behind to take it is cut, because it would miss it. */
