@@ -2,6 +2,7 @@ import type { Auth, ContractDocument, Exchange, FaultPlaces } from "@parlance/wi
 import { escapeStep } from "@parlance/wire/internal/pointer";
 import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
+import { methods } from "./compat/methods.js";
 import { titledChanges } from "./compat/schemas.js";
 import { namesType } from "./schema.js";
 import { subschemas } from "./walk.js";
@@ -23,6 +24,7 @@ export function compat(old: ContractDocument, now: ContractDocument): Change[] {
     ...channels(old, now),
     ...messages(old, now),
     ...exchanges(old, now),
+    ...methods(old, now),
     ...tolerances(old, now),
     ...faults(old, now),
     ...renamed(old, now),

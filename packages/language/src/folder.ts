@@ -3,6 +3,7 @@ import { escapeStep } from "@parlance/wire/internal/pointer";
 import { isObject } from "@parlance/wire/json";
 import { ContractError, type Finding } from "./finding.js";
 import { syntaxFault } from "./json.js";
+import { expandMethods } from "./methods.js";
 import { withoutProse } from "./prose.js";
 import type { Source } from "./source.js";
 import { mapSchema, subschemas } from "./walk.js";
@@ -138,7 +139,7 @@ export function referred(files: ContractFolder["files"]): string[] {
  * Throws `ContractError` when a file is missing or is not JSON, or a schema has no title of its own; lint finds all other problems.
  */
 export function assemble(folder: ContractFolder): ContractDocument {
-  const { source, schemas, transcripts, findings } = parse(folder);
+  const { source, schemas, transcripts, findings } = expandMethods(parse(folder));
   const problems = [...findings];
   const files: Record<string, string> = {};
   const byTitle: Record<string, SchemaObject> = {};

@@ -10,12 +10,14 @@ import { exchanges } from "./lint/exchanges.js";
 import { form } from "./lint/form.js";
 import { headers } from "./lint/headers.js";
 import { formats, secrets } from "./lint/keywords.js";
+import { methods } from "./lint/methods.js";
 import { names } from "./lint/names.js";
 import { routes } from "./lint/routes.js";
 import { idOf, type Rule, type Subject } from "./lint/subject.js";
 import { tags } from "./lint/tags.js";
 import { owned, titles } from "./lint/titles.js";
 import { vocabulary } from "./lint/vocabulary.js";
+import { expandMethods } from "./methods.js";
 import { withoutProse } from "./prose.js";
 import { declaredFormats, type Source, uncheckedFormats } from "./source.js";
 
@@ -23,7 +25,19 @@ export type { Finding } from "./finding.js";
 export { slowPatterns } from "./lint/examples.js";
 export { contractSchema } from "./lint/form.js";
 
-const rules: readonly Rule[] = [names, titles, owned, routes, headers, binary, tags, exchanges, conversations, secrets];
+const rules: readonly Rule[] = [
+  names,
+  titles,
+  owned,
+  routes,
+  headers,
+  binary,
+  tags,
+  exchanges,
+  methods,
+  conversations,
+  secrets,
+];
 
 /**
  * Every problem of a contract, by file and place; none for a sound one. One broken file does not hide the
@@ -36,12 +50,13 @@ export async function lint(
   folder: ContractFolder,
   { patterns: weighed = true, descriptions: described = false, examples: judged = true } = {},
 ): Promise<Finding[]> {
-  const { source, schemas, transcripts, findings: broken } = parse(folder);
+  const { source, schemas: files, transcripts, findings: broken } = parse(folder);
   const findings = [...broken];
   const { findings: formal, sound } = source ? form(source) : { findings: [], sound: false };
   findings.push(...formal);
 
-  const written = sound ? source! : { ...nothing, name: folder.name };
+  const plain: Source = sound ? source! : { ...nothing, name: folder.name };
+  const { source: written, schemas } = expandMethods({ source: plain, schemas: files });
   const contract = withoutProse(written, (file) => file);
   const identified = Object.entries(schemas).map(([file, schema]) => [file, { ...schema, $id: idOf(file) }]);
   const ajv = vocabularyAjv({ validateSchema: false, code: { optimize: false } });

@@ -18,11 +18,18 @@ export function withoutProse(
     type: undefined,
     description: undefined,
     version: undefined,
+    imported: undefined,
     formats: undefined,
     faults: undefined,
     auth: source.auth && documented(source.auth),
     headers: carriesHeaders(source) || undefined,
     secrets: secrets.length > 0 ? secrets : undefined,
+    methods: each(source.methods, (method) => ({
+      ...documented(method),
+      params: method.params && title(method.params),
+      result: method.result && title(method.result),
+    })),
+    errors: each(source.errors, documented),
     messages: each(source.messages, (message) => ({ ...message, schema: title(message.schema) })),
     operations: each(source.operations, (operation) => ({
       ...documented(operation),

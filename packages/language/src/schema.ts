@@ -34,9 +34,19 @@ export function* generatedNames(
   }
   for (const name of Object.keys(contract.channels)) {
     yield [`${pascal(name)}Input`, `the input of channel ${name}`];
+    if (contract.methods !== undefined) continue;
     for (const side of ["client", "server"]) {
       yield [`${pascal(name)}${pascal(side)}Message`, `the ${side}'s messages of channel ${name}`];
       yield [`${pascal(name)}${pascal(side)}Asks`, `the ${side}'s asks of channel ${name}`];
+    }
+  }
+  if (contract.methods !== undefined) {
+    yield [`${type}Channel`, "the client's side of a channel"];
+    for (const side of ["Client", "Server"]) {
+      yield [`${type}${side}Requests`, `the ${side.toLowerCase()}'s requests`];
+      yield [`${type}${side}Notifications`, `the ${side.toLowerCase()}'s notifications`];
+      yield [`${type}${side}Handlers`, `the ${side.toLowerCase()}'s handlers`];
+      yield [`${type}${side}Call`, `the second argument of the ${side.toLowerCase()}'s handlers`];
     }
   }
   if (contract.session !== undefined) yield [`${type}Session`, "a session as a handler holds it"];

@@ -2,6 +2,7 @@ import type { Check, Checks, ContractDocument, ContractValue, SchemaObject, Side
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { serverExamples } from "./examples.js";
+import { resultsFor } from "./methods.js";
 import { readsOf } from "./reads.js";
 import { commonFaults, headersSchema, inputSchema } from "./schema.js";
 import { declaredFormats, uncheckedFormats } from "./source.js";
@@ -48,18 +49,19 @@ function compiler(document: ContractDocument): (schema: SchemaObject) => Check {
 function forms({ contract, ...document }: ContractDocument, side: Side): SchemaObject[] {
   const whole = { contract, ...document };
   const calls = { ...contract.operations, ...contract.channels };
+  const results = resultsFor(whole, side).map((title) => document.schemas[title]!);
   const carried = Object.values(contract.channels).flatMap((channel) => channel[side]);
   if (side === "client") {
     const inputs = Object.entries(calls).filter(
       ([, { parameters, ...call }]) => parameters ?? ("body" in call && call.body),
     );
-    return [...inputs.map(([name]) => inputSchema(whole, name)), ...schemasOf(whole, carried)];
+    return [...inputs.map(([name]) => inputSchema(whole, name)), ...results, ...schemasOf(whole, carried)];
   }
   const answers = Object.values(contract.operations).map(({ answer }) => answer);
   const titles = [contract.fault.schema, ...answers.flatMap(({ json }) => json ?? [])];
   const headers = Object.keys(contract.operations).flatMap((name) => headersSchema(whole, name) ?? []);
   const messages = schemasOf(whole, [...carried, ...answers.flatMap(({ stream }) => stream?.messages ?? [])]);
-  return [...titles.map((title) => document.schemas[title]!), ...headers, ...messages];
+  return [...titles.map((title) => document.schemas[title]!), ...headers, ...results, ...messages];
 }
 
 function schemasOf({ contract, schemas }: ContractDocument, messages: readonly string[]): SchemaObject[] {

@@ -1,11 +1,13 @@
 import { contractSchema } from "@parlance/language/lint";
-import type { Schema, SchemaObject } from "@parlance/wire";
+import type { Json, Schema, SchemaObject } from "@parlance/wire";
 
 /** The interfaces of wire, by their place in contract.schema.json. */
 const NAMES: Readonly<Record<string, string>> = {
   "": "Contract",
   "/properties/auth": "Auth",
   "/properties/tag": "Tag",
+  "/properties/rpc": "Rpc",
+  "/properties/errors/additionalProperties": "RpcCode",
   "/properties/messages/additionalProperties": "Message",
   "/properties/messages/additionalProperties/properties/shape": "Shape",
   "/properties/profiles/additionalProperties": "Profile",
@@ -25,6 +27,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "/$defs/operation/properties/method": "Method",
   "/$defs/operation/properties/answer": "Answer",
   "/$defs/channel": "Channel",
+  "/$defs/rpcMethod": "RpcMethod",
   "/$defs/exchange": "Exchange",
   "/$defs/exchange/properties/answers/items": "Reply",
   "/$defs/exchange/properties/answers/items/properties/whole/items": "Whole",
@@ -37,7 +40,7 @@ const BY_HAND = ["SchemaName", "Pointer"];
 /** Keywords of `contract.json` that a loaded contract leaves to its source, by the name of their interface. */
 const PROSE: Readonly<Record<string, readonly string[]>> = {
   "*": ["description", "summary", "examples"],
-  Contract: ["$schema", "type", "title", "version", "formats", "faults"],
+  Contract: ["$schema", "type", "title", "version", "imported", "formats", "faults"],
   Parameter: ["enum", "default", "pattern", "format", "minLength", "x-secret"],
   AnswerHeader: ["enum"],
 };
@@ -61,6 +64,12 @@ const DERIVED: Readonly<Record<string, Readonly<Record<string, SchemaObject>>>> 
   },
 };
 
+/** Properties that a loaded contract has though its source may leave them out: methods expand to them. */
+const EXPANDED: Readonly<Record<string, readonly string[]>> = {
+  Contract: ["tag", "messages", "operations", "fault"],
+  Channel: ["client", "server"],
+};
+
 const root = contractSchema as SchemaObject;
 const nameOf = new Map(Object.entries(NAMES).map(([pointer, name]) => [schemaAt(pointer), name]));
 
@@ -80,7 +89,7 @@ ${declarations.join("\n")}`;
 }
 
 function declaration([schema, name]: readonly [SchemaObject, string]): string {
-  const isInterface = schema.properties !== undefined && schema.if === undefined;
+  const isInterface = schema.properties !== undefined && !isUnion(schema);
   const text = own(schema, name);
   return `${comment(schema)}export ${isInterface ? `interface ${name} ${text}` : `type ${name} = ${text};`}\n`;
 }
@@ -94,15 +103,18 @@ function typeOf(schema: Schema): string {
 
 function own(schema: SchemaObject, name = ""): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum) return (schema.enum as string[]).map((one) => JSON.stringify(one)).join(" | ");
+  if (schema.enum) return (schema.enum as Json[]).map((one) => JSON.stringify(one)).join(" | ");
   if (schema.oneOf && !schema.properties) return (schema.oneOf as Schema[]).map(typeOf).join(" | ");
-  if (schema.if) return cases(schema);
+  if (isUnion(schema)) return cases(schema);
   if (schema.properties) return members(schema, name);
   if (schema.type === "array") return list(schema);
   if (schema.type === "object")
     return `Readonly<Record<${typeOfKeys(schema)}, ${typeOf((schema.additionalProperties ?? true) as Schema)}>>`;
   return schema.type === "integer" ? "number" : ((schema.type as string | undefined) ?? "Json");
 }
+
+/** Whether a schema's condition is about a constant, so that its type is a union. */
+const isUnion = ({ if: condition }: SchemaObject) => (condition as SchemaObject | undefined)?.properties !== undefined;
 
 const typeOfKeys = ({ propertyNames }: SchemaObject) =>
   propertyNames !== undefined && typeOf(propertyNames as Schema) === "Pointer" ? "Pointer" : "string";
@@ -117,7 +129,7 @@ function list({ items = true, minItems, maxItems }: SchemaObject): string {
 }
 
 function members(schema: SchemaObject, name: string): string {
-  const required = (schema.required as string[] | undefined) ?? [];
+  const required = [...((schema.required as string[] | undefined) ?? []), ...(EXPANDED[name] ?? [])];
   const lines = Object.entries(kept(schema, name)).map(
     ([keyword, one]) => `${comment(one)}readonly ${keyword}${required.includes(keyword) ? "" : "?"}: ${typeOf(one)};\n`,
   );

@@ -37,6 +37,7 @@ export type {
   Reading,
   Reply,
   Retry,
+  RpcMethod,
   Shape,
   Side,
   Stream,
@@ -45,6 +46,17 @@ export type {
   Whole,
 } from "./contract/contract.js";
 export type { ContractDocument, TranscriptLine } from "./contract/document.js";
+export type {
+  RpcCall,
+  RpcCallOptions,
+  RpcChannel,
+  RpcHandlerCall,
+  RpcId,
+  RpcPeer,
+  RpcRequest,
+  RpcServerCall,
+  RpcSession,
+} from "./contract/rpc.js";
 export type { AnyMessage, Json, Pointer, Schema, SchemaName, SchemaObject } from "./contract/schema.js";
 export {
   Disconnected,

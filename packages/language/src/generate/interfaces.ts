@@ -1,6 +1,7 @@
 import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/wire";
 import { hasInput, pascal, typeName } from "../schema.js";
 import { comment, literal, property, union } from "./literal.js";
+import { declareMethods, writeMethodChannel } from "./methods.js";
 import { camel, type Names } from "./names.js";
 import { sourceOf } from "./source.js";
 
@@ -49,7 +50,9 @@ export function interfaces(
   const page = { document, optional, ours, global };
   const written = [
     ...Object.entries(contract.operations).map(([name, operation]) => writeOperation(page, name, operation)),
-    ...Object.entries(contract.channels).map(([name, channel]) => writeChannel(page, name, channel)),
+    ...Object.entries(contract.channels).map(([name, channel]) =>
+      contract.methods ? writeMethodChannel(page, name, channel) : writeChannel(page, name, channel),
+    ),
   ];
   // Its rules are code in `reads`.
   const { reading, ...rest } = contract;
@@ -59,7 +62,7 @@ export function interfaces(
   );
   const declarations = [
     ...written.flatMap((one) => one.declarations),
-    ...writeSession(page, written),
+    ...(contract.methods ? declareMethods(page) : writeSession(page, written)),
     ...writeErrorCodes(document),
     `/** What \`connect(${value}, …)\` returns. */\nexport interface ${Protocol} {\n${written.map((one) => one.client).join("\n")}\n}`,
     `/** What \`serve(${value}, …)\` takes. */\nexport interface ${Protocol}Handlers {\n${written.map((one) => one.handler).join("\n")}\n}`,
@@ -159,7 +162,6 @@ function writeErrorCodes(document: ContractDocument): string[] {
 function callOf({ document, optional }: Page, name: string, call: Operation | ChannelContract) {
   const source = sourceOf(document);
   const { summary, description } = (source.operations[name] ?? source.channels[name])!;
-  const { session } = document.contract;
   const input = `${pascal(name)}Input`;
   const takes = hasInput(call);
   return {
@@ -167,9 +169,13 @@ function callOf({ document, optional }: Page, name: string, call: Operation | Ch
     given: takes ? `input${optional.has(input) ? "?" : ""}: ${input}, ` : "",
     handed: takes ? `input: ${input}` : "input: {}",
     /** The type of `call.session(key)`, if the contract has sessions. */
-    session: session === undefined ? "" : `${typeName(document)}Session`,
+    session: sessionName(document),
   };
 }
+
+/** The name of the type of sessions; empty where the contract has none. */
+const sessionName = (document: ContractDocument): string =>
+  document.contract.session === undefined ? "" : `${typeName(document)}Session`;
 
 /** Declares the requests of one side among these messages; with an empty name if there are none. */
 function declareAsks({ document }: Page, name: string, by: Side, messages: readonly string[]) {

@@ -9,6 +9,8 @@ export interface Source {
   readonly auth?: { readonly description?: string };
   readonly operations: Readonly<Record<string, SourceCall>>;
   readonly channels: Readonly<Record<string, SourceCall>>;
+  readonly methods?: Readonly<Record<string, { readonly summary: string; readonly description?: string }>>;
+  readonly errors?: Readonly<Record<string, { readonly code: string; readonly description: string }>>;
   readonly faults?: SourceFaults;
   readonly exchanges?: readonly { readonly description?: string }[];
   readonly reading?: readonly { readonly description: string }[];

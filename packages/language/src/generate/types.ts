@@ -30,6 +30,7 @@ export function types(document: ContractDocument, names: Names): string {
     ...messages.map(([, { schema }]) => schema),
     ...others.map(({ title }) => title!),
     ...Object.values(contract.operations).flatMap(({ answer }) => answer.json ?? []),
+    ...Object.values(contract.methods ?? {}).flatMap(({ result }) => result ?? []),
     contract.fault.schema,
   ])
     writer.root(title);

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { ContractDocument, SchemaObject, Side } from "@parlance/wire";
 import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
+import { resultsFor } from "../methods.js";
 import { answerHeaders, inputs, locate } from "../schema.js";
 import { declaredFormats, uncheckedFormats } from "../source.js";
 import { expressions } from "./checks.js";
@@ -87,6 +88,7 @@ export function wireForms(document: ContractDocument, side: Side): Readonly<Reco
       ...answerHeaders(document),
     );
   }
+  forms.push(...resultsFor(document, side).map((title) => schemas[title]!));
   for (const message of messagesOf(document, side)) forms.push(schemas[contract.messages[message]!.schema]!);
   const byTitle = new Map(forms.map((schema) => [schema.title!, schema]));
   return Object.fromEntries([...byTitle].sort(([one], [other]) => (one < other ? -1 : 1)));

@@ -5,14 +5,18 @@ import { locate } from "../schema.js";
 import { subschemas } from "../walk.js";
 import { idOf, inContract, parameters, type Subject } from "./subject.js";
 
-/** Properties and parameters without a description: their hover in an editor is empty. A constant needs none. */
+/**
+ * Properties and parameters without a description: their hover in an editor is empty. A constant needs none. Schemas that were imported have
+ * none, because their prose is their authors'; their methods say what they are for.
+ */
 export function* descriptions(subject: Subject): Generator<Finding> {
   const warning = (finding: Omit<Finding, "rule" | "severity">): Finding => ({
     ...finding,
     rule: "description",
     severity: "warning",
   });
-  for (const [file, root] of Object.entries(subject.schemas)) {
+  const schemas = subject.source.imported === undefined ? Object.entries(subject.schemas) : [];
+  for (const [file, root] of schemas) {
     if (subject.broken.has(file)) continue;
     if (root.description === undefined)
       yield warning({ file, pointer: "", message: 'has no "description": say what it is in a sentence' });

@@ -79,8 +79,10 @@ function words(error: ErrorObject): [pointer: string, message: string] {
         instancePath,
         `is ${data === null ? "null" : Array.isArray(data) ? "array" : typeof data}, and must be ${params.type}${meaning}`,
       ];
+    case "dependentRequired":
+      return [`${instancePath}/${params.property}`, `needs "${params.missingProperty}" beside it`];
     case "false schema":
-      return [instancePath, 'is only allowed where "in" is "property"'];
+      return [instancePath, misplaced(error.schemaPath)];
     case "oneOf":
       return [instancePath, `is not valid${meaning}`];
     case "uniqueItems":
@@ -93,8 +95,20 @@ function words(error: ErrorObject): [pointer: string, message: string] {
   }
 }
 
-function describe({ parentSchema }: ErrorObject, name: string): string {
-  const { description } =
-    (parentSchema?.properties as Record<string, { description?: string }> | undefined)?.[name] ?? {};
+/** A keyword that is a keyword elsewhere. */
+function misplaced(schemaPath: string): string {
+  if (schemaPath.startsWith("#/then/"))
+    return "is only allowed where there are no methods, which loading expands to it";
+  return schemaPath.startsWith("#/else/")
+    ? "is only allowed where there are methods"
+    : 'is only allowed where "in" is "property"';
+}
+
+type Described = Readonly<Record<string, { readonly description?: string } | false>> | undefined;
+
+function describe({ parentSchema, schemaPath }: ErrorObject, name: string): string {
+  // A condition around all of a contract describes nothing again.
+  const described = /^#\/(then|else)\/required/.test(schemaPath) ? metaSchema : parentSchema;
+  const { description } = (described?.properties as Described)?.[name] || {};
   return description === undefined ? "" : `: ${description}`;
 }

@@ -68,15 +68,22 @@ export function* names(subject: Subject): Generator<Finding> {
     }
   }
   yield* among([contract.profile], Object.keys(contract.profiles ?? {}), "/profile", "the profiles");
-  if (contract.session !== undefined && !owners(subject).some((owner) => contract.session! in (owner.parameters ?? {})))
+  const keys = sessionKeys(subject);
+  if (contract.session !== undefined && !keys.includes(contract.session))
     yield inContract(
       "name",
       "/session",
-      `no operation or channel has a parameter ${contract.session}${didYouMean(
-        contract.session,
-        owners(subject).flatMap(({ parameters }) => Object.keys(parameters ?? {})),
-      )}`,
+      `no operation${contract.methods ? ", method" : ""} or channel has a parameter ${contract.session}${didYouMean(contract.session, keys)}`,
     );
+}
+
+/** What may be the key of a session: parameters, and the properties of params. */
+function sessionKeys(subject: Subject): string[] {
+  const methods = Object.values(subject.contract.methods ?? {});
+  return [
+    ...owners(subject).flatMap(({ parameters }) => Object.keys(parameters ?? {})),
+    ...methods.flatMap(({ params }) => Object.keys(membersOf(subject, params)?.properties ?? {})),
+  ];
 }
 
 const owners = ({ contract }: Subject) => [...Object.values(contract.operations), ...Object.values(contract.channels)];

@@ -5,12 +5,13 @@ import { contractSchema } from "@parlance/language/lint";
 import { assemble, type ContractFolder, read } from "@parlance/language/load";
 import type { Json, SchemaObject } from "@parlance/wire";
 import { expect, it } from "vitest";
+import { calls } from "../calls.js";
 import { everything } from "../generate/everything.js";
 import { pets } from "../pets.js";
 
 /** Keywords whose changes nobody has to know: prose, and `messages`, because a message counts where it is used. */
 const SILENT =
-  "/$schema /title /version /retry /retry/waits /formats /formats/*/pattern /messages */x-secret */description */summary */examples".split(
+  "/$schema /title /version /imported /rpc/version /retry /retry/waits /formats /formats/*/pattern /messages */x-secret */description */summary */examples".split(
     " ",
   );
 const isSilent = (place: string) => SILENT.includes(place) || SILENT.includes(`*/${place.split("/").at(-1)}`);
@@ -114,7 +115,13 @@ function isReported(folder: ContractFolder, steps: readonly string[], used: Json
 
 const schemas = fileURLToPath(new URL("../../../../schemas/", import.meta.url));
 const names = readdirSync(schemas).filter((name) => !name.endsWith(".json"));
-const folders = [pets(), pets(everything), seldom, ...(await Promise.all(names.map((name) => read(schemas + name))))];
+const folders = [
+  pets(),
+  pets(everything),
+  calls(),
+  seldom,
+  ...(await Promise.all(names.map((name) => read(schemas + name)))),
+];
 
 it("has a change of every keyword of contract.json that compat reports, or a reason for its silence", () => {
   const reported = new Map([...places(root)].map((place) => [place, "unused"]));

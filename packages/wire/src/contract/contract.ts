@@ -4,8 +4,8 @@ import type { Json, Pointer, SchemaName } from "./schema.js";
 
 /** What a contract.json may say. The vocabulary is closed: a protocol that needs another word is a design discussion. */
 export interface Contract {
-  /** Version of this vocabulary. A runtime refuses a format that it does not know. */
-  readonly format: 1;
+  /** Version of this vocabulary: 1, or 2 where the contract has methods. A runtime refuses a format that it does not know. */
+  readonly format: 1 | 2;
   /** The protocol's name, in lower case with hyphens, such as my-agent. It is the folder's name, and names the generated files. */
   readonly name: string;
   /** Where a server is expected, beginning with http:// or https://, such as `http://localhost:8080`. */
@@ -14,8 +14,14 @@ export interface Contract {
   readonly auth?: Auth;
   /** How a frame names its message. */
   readonly tag: Tag;
-  /** The parameter that identifies a session across operations, streams and channels, such as session_id. */
+  /** The parameter that identifies a session across operations, streams and channels, such as session_id. With methods, the property of their params. */
   readonly session?: string;
+  /** The contract's channels carry JSON-RPC, in both directions. */
+  readonly rpc?: Rpc;
+  /** Requests and notifications of JSON-RPC, by their name on the wire, such as session/prompt. Loading expands them to messages and exchanges. */
+  readonly methods?: Readonly<Record<string, RpcMethod>>;
+  /** The codes of errors in answers, by their number, beside those of JSON-RPC itself. */
+  readonly errors?: Readonly<Record<string, RpcCode>>;
   /** Every message of streams and channels, by the name it has in memory. For a shape tag the order is the order of matching. */
   readonly messages: Readonly<Record<string, Message>>;
   /** HTTP requests, by the name that a caller uses. Names are identifiers, such as listFiles. */
@@ -65,6 +71,22 @@ export type Tag =
   | {
       readonly in: "shape";
     };
+
+/** The contract's channels carry JSON-RPC, in both directions. */
+export interface Rpc {
+  /** "2.0", which each frame repeats as jsonrpc. */
+  readonly version: "2.0";
+  /** The method, a notification of both sides, that cancels the request with the id in its requestId, such as $/cancel_request. */
+  readonly cancel?: string;
+  /** What the names of methods begin with that peers may add, such as _. They are sent and handled unchecked. */
+  readonly extensions?: string;
+}
+
+/** A code of errors. */
+export interface RpcCode {
+  /** The word for it, which a Refusal has as its code, such as auth_required. */
+  readonly code: string;
+}
 
 /** A message: its schema, and how it is told apart. */
 export interface Message {
@@ -239,11 +261,13 @@ export interface Channel {
   readonly path: string;
   /** Other paths that a server reads as this channel; never written. */
   readonly alsoAt?: readonly string[];
+  /** What carries its frames: "websocket", "stdio" (lines of JSON on standard input and output), or both. Without it, a WebSocket does. */
+  readonly carriers?: readonly ("websocket" | "stdio")[];
   /** Values in the path and the query. */
   readonly parameters?: Readonly<Record<string, Parameter>>;
-  /** The messages that the client may send. */
+  /** The messages that the client may send. With methods, they are all of the client's, and this is left out. */
   readonly client: readonly string[];
-  /** The messages that the server may send. */
+  /** The messages that the server may send. With methods, they are all of the server's, and this is left out. */
   readonly server: readonly string[];
   /** The messages that must come first. */
   readonly open?: {
@@ -260,6 +284,26 @@ export interface Channel {
   readonly fault?: string;
   /** Where the answer's text is. */
   readonly text?: TextPlaces;
+}
+
+/** A method of JSON-RPC: a request where it has a result, a notification otherwise. */
+export interface RpcMethod {
+  /** Who sends it: "client", "server" or "both". */
+  readonly by: "client" | "server" | "both";
+  /** The file of its params' schema, an object. Without it, the method has none. */
+  readonly params?: SchemaName;
+  /** The file of its result's schema, an object. */
+  readonly result?: SchemaName;
+  /** The notification of the other side that belongs to this request while it is open and its params name the same session. */
+  readonly stream?: string;
+  /** The notification that cancels the open requests of the session that its params name. */
+  readonly cancel?: string;
+  /** The result that ends a cancelled request. Without it, a cancelled request ends with error -32800. */
+  readonly cancelled?: Readonly<Record<string, Json>>;
+  /** true: a question to a person. It stays open when its reader is gone, and the session's next reader is shown it. */
+  readonly ask?: true;
+  /** Where the answering side announces the method, such as /agentCapabilities/loadSession. Its handler may be left out. */
+  readonly needs?: Pointer;
 }
 
 /** A message that wants an answer. */
