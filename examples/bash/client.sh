@@ -15,7 +15,7 @@ bind() {
       .url + ($call.path | gsub("\\{(?<key>\\w+)\\}"; $values[.key] | tostring | @uri)) + if $query == "" then "" else "?" + $query end,
       (if $call.body then $values | with_entries(select($parameters[.key] == null)) | tojson else "" end),
       (if $c.auth and .token then ($c.auth.header // "Authorization") + (if $c.auth.header then ": " else ": Bearer " end) + .token else "" end),
-      ([.script[].receive // 0] | add // 0), (.script[-1].close // false),
+      ([.steps[].receive // 0] | add // 0), (.steps[-1].close // false),
       ($call.answer | if .stream then "stream" elif .json then "json" elif .text then "text" else "nothing" end),
       ($call.answer.stream // {} | .end // [] | join(" ")), ($call.answer.stream // {} | .mayEnd // [] | join(" ")),
       ($call.answer.stream // {} | .messages // [] | join(" ")), $c.tag.in, ($c.tag.property // "")' <<< "$1"

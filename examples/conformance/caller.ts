@@ -17,7 +17,7 @@ type Calls = Readonly<Record<string, (input: unknown, options?: object) => unkno
 /** Calls as the lines say. `options` are those of a client under test. */
 export function caller(contract: AnyContract, options: ConnectOptions = {}): ClientPeer {
   return {
-    async call({ url, token, operation, input, script, bytes }: ClientLine): Promise<Told> {
+    async call({ url, token, operation, input, steps, bytes }: ClientLine): Promise<Told> {
       const calls = connect(contract, {
         baseUrl: url,
         // Node 20 has none of its own, and that of a browser carries no token.
@@ -34,7 +34,7 @@ export function caller(contract: AnyContract, options: ConnectOptions = {}): Cli
         const { answer } = contract.operations[operation] ?? {};
         // The message that opens a channel is an option of its call.
         const opens = contract.channels[operation]?.open?.client;
-        const opening = script.find((step) => "send" in step);
+        const opening = steps.find((step) => "send" in step);
         const isOpening = opening !== undefined && opening.send.type === opens;
         const called = calls[operation]!(input, {
           ...(isOpening && { open: fieldsOf(opening.send) }),
@@ -44,7 +44,7 @@ export function caller(contract: AnyContract, options: ConnectOptions = {}): Cli
         else
           await converse(
             (await called) as Open,
-            isOpening ? script.filter((step) => step !== opening) : script,
+            isOpening ? steps.filter((step) => step !== opening) : steps,
             messages,
             calls,
           );
@@ -69,7 +69,7 @@ function fieldsOf({ type, ...fields }: JsonMessage): object {
   return fields;
 }
 
-async function converse(open: Open, script: readonly ClientStep[], messages: Json[], calls: Calls): Promise<void> {
+async function converse(open: Open, steps: readonly ClientStep[], messages: Json[], calls: Calls): Promise<void> {
   let wake = () => {};
   let over = false;
   let left = false;
@@ -84,7 +84,7 @@ async function converse(open: Open, script: readonly ClientStep[], messages: Jso
   });
   reading.catch(() => {});
   let due = 0;
-  for (const step of script) {
+  for (const step of steps) {
     if ("receive" in step) {
       due += step.receive;
       while (messages.length < due && !over)

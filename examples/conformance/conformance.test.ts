@@ -139,7 +139,7 @@ test.each([
   },
 );
 
-test("a live server is asked without a script: what it answers otherwise than its schema says is found", async () => {
+test("a live server is asked without a fixture: what it answers otherwise than its schema says is found", async () => {
   const { document, suite } = await suiteAt("fold-gateway");
   const good = await listenFixture(contractValue(document));
   onTestFinished(() => good.close());
@@ -148,7 +148,7 @@ test("a live server is asked without a script: what it answers otherwise than it
     runCases(suite, live, { server: { url: server.url, close: server.close }, wait: 5000, allowWrites: false });
   await good.fixture!.begin({
     case: "live",
-    script: suite.server.find(({ id }) => id === "server/listAgents/answer/0")!.script,
+    acts: suite.server.find(({ id }) => id === "server/listAgents/answer/0")!.acts,
   });
   const results = await run(good);
   expect(results.filter(({ outcome }) => outcome === "failed").map(({ id }) => id)).toEqual([]);
@@ -159,7 +159,7 @@ test("a live server is asked without a script: what it answers otherwise than it
   onTestFinished(() => peer.close());
   await peer.fixture!.begin({
     case: "live",
-    script: suite.server.find(({ id }) => id === "server/listAgents/answer/0")!.script,
+    acts: suite.server.find(({ id }) => id === "server/listAgents/answer/0")!.acts,
   });
   const wrong = await run(peer as typeof good);
   expect(wrong.filter(({ outcome }) => outcome === "failed").map(({ id }) => id)).toEqual(["server/listAgents/live"]);

@@ -4,7 +4,7 @@ import { type App, Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import type { AnyContract } from "@parlance/wire";
 
-// A server whose handlers play the script of a conformance case: what `parlance conform --server-cmd` talks to.
+// A server whose handlers play the acts of a conformance case: what `parlance conform --server-cmd` talks to.
 
 interface Channel extends AsyncIterable<JsonMessage> {
   send(message: JsonMessage): Promise<void>;
@@ -19,7 +19,7 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Plays one case after the other. */
 export class Fixture {
-  #line: ServerLine = { case: "", script: [] };
+  #line: ServerLine = { case: "", acts: [] };
   #calls: Writable<Called>[] = [];
   readonly #contract: AnyContract;
 
@@ -66,7 +66,7 @@ export class Fixture {
     input: Input,
     { signal }: Call,
   ): { readonly steps: readonly ServerStep[]; readonly note: Writable<Called> } {
-    const acts = (this.#line.script as readonly Act[]).filter((act) => act.call === call);
+    const acts = (this.#line.acts as readonly Act[]).filter((act) => act.call === call);
     const note: Writable<Called> = { call, input };
     const before = this.#calls.filter((one) => one.call === call).length;
     this.#calls.push(note);
@@ -86,7 +86,7 @@ export class Fixture {
       const body = binary === undefined ? (step.answer ?? undefined) : Buffer.from(String(step.answer), "base64");
       return headers ? { headers: step.headers, body } : body;
     }
-    throw new Refusal("the script has no answer", { status: 501 });
+    throw new Refusal("the acts have no answer", { status: 501 });
   }
 
   async *#stream(name: string, input: Input, call: Call): AsyncGenerator<JsonMessage> {
@@ -152,7 +152,7 @@ export class Fixture {
 
   async #other(step: ServerStep, seen: Map<string, number>, signal: AbortSignal): Promise<void> {
     if ("refuse" in step) throw refusalOf(step.refuse);
-    if ("fail" in step) throw new Error("the script fails here");
+    if ("fail" in step) throw new Error("the handler fails here");
     if ("hold" in step) await new Promise((resolve) => signal.addEventListener("abort", resolve));
     if ("call" in step) {
       const before = seen.get(step.call) ?? 0;

@@ -56,11 +56,11 @@ describe.each(names)("a broken peer of %s:", (name) => {
       };
       const left = [...kills];
       const problems: unknown[] = [];
-      const lane = async () => {
+      const worker = async () => {
         for (let kill = left.shift(); kill !== undefined; kill = left.shift())
           problems.push(...(await wrong(kill, true)), ...(await wrong(kill, false)));
       };
-      await Promise.all(Array.from({ length: SIDE_BY_SIDE }, lane));
+      await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
       if (long)
         console.log(
           `${name}, ${side}: ${kills.length} faults, ${all.length} cases, ${tried} runs in ${((performance.now() - began) / 1000).toFixed(1)} s`,

@@ -40,7 +40,7 @@ export function suiteAt(name: string): Promise<Made> {
 export const long = process.env.PARLANCE_LONG !== undefined;
 export const SEED = 13;
 
-export const forFixtures = (cases: Suite["server"]) => cases.filter(({ script }) => script.length > 0);
+export const forFixtures = (cases: Suite["server"]) => cases.filter(({ acts }) => acts.length > 0);
 
 /** Runs cases, and returns those that did not pass. */
 export async function notGreen(suite: Suite, cases: readonly Case[], options: RunOptions) {

@@ -173,8 +173,8 @@ def events(response):
 
 
 def follow(client, line, messages):
-    """Does what the script of a case says."""
-    name, script, opened = line["operation"], list(line["script"]), None
+    """Does the steps of a case."""
+    name, steps, opened = line["operation"], list(line["steps"]), None
     operation = client.contract.operations.get(name)
     if operation and "stream" not in operation["answer"]:
         return messages.append(client.call(name, line["input"]))
@@ -183,7 +183,7 @@ def follow(client, line, messages):
     else:
         opened = client.channel(name, line["input"])
         source = opened.messages()
-    for step in script:
+    for step in steps:
         if "receive" in step:
             for _ in range(step["receive"]):
                 messages.append(next(source))

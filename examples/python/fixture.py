@@ -1,4 +1,4 @@
-"""A server whose handlers play the script of a conformance case (docs/conformance.md):
+"""A server whose handlers play the acts of a conformance case (docs/conformance.md):
     parlance conform schemas/fold-gateway --server-cmd "python3 examples/python/fixture.py schemas/fold-gateway"
 """
 
@@ -14,10 +14,10 @@ from server import Server
 class Fixture:
     def __init__(self, contract):
         self.contract, self.changed = contract, threading.Condition()
-        self.begin({"script": []})
+        self.begin({"acts": []})
 
     def begin(self, line):
-        self.script, self.token, self.calls = line["script"], line.get("token"), []
+        self.acts, self.token, self.calls = line["acts"], line.get("token"), []
 
     def handlers(self):
         plain = {name: self.stream(name) if "stream" in one["answer"] else self.answer(name) for name, one in self.contract.operations.items()}
@@ -26,7 +26,7 @@ class Fixture:
     def note(self, name, values):
         """Notes a call, and returns the note and the steps to play."""
         with self.changed:
-            calls, acts = self.calls, [act["steps"] for act in self.script if act["call"] == name]
+            calls, acts = self.calls, [act["steps"] for act in self.acts if act["call"] == name]
             before = sum(one["call"] == name for one in calls)
             note = {"call": name, "input": values}
             calls.append(note)
@@ -35,7 +35,7 @@ class Fixture:
 
     def answer(self, name):
         def handle(values, call):
-            [step] = self.note(name, values)[1] or [{"refuse": {"status": 501, "text": "The script has no answer."}}]
+            [step] = self.note(name, values)[1] or [{"refuse": {"status": 501, "text": "The acts have no answer."}}]
             if "refuse" in step:
                 raise Refusal(**step["refuse"])
             return step["answer"]
@@ -100,7 +100,7 @@ class Fixture:
         if "refuse" in step:
             raise Refusal(**step["refuse"])
         if "fail" in step:
-            raise RuntimeError("the script fails here")
+            raise RuntimeError("the handler fails here")
         if "hold" in step:
             gone.wait()
         if "call" in step:

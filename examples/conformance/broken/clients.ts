@@ -226,7 +226,7 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
   "alter-sent": {
     line: (line, { contract }) => ({
       ...line,
-      script: line.script.map((step) =>
+      steps: line.steps.map((step) =>
         "send" in step && step.send.type !== contract.channels[line.operation]?.open?.client
           ? { send: { ...step.send, altered: true } }
           : step,

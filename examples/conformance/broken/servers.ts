@@ -368,7 +368,7 @@ export async function brokenServer(
       begin: (line) =>
         good.fixture!.begin({
           ...line,
-          script: (line.script as Act[]).map((act) => ({
+          acts: (line.acts as Act[]).map((act) => ({
             ...act,
             steps: fault.steps?.(act.steps, act.call, document) ?? act.steps,
           })),

@@ -46,7 +46,7 @@ Puts a server or a client, in any language, to the cases that a contract's folde
 
   --server URL          a live server, which gets GET requests alone; what it does not offer is skipped
   --allow-writes        with --server: send the other requests too, right and wrong ones, and open WebSockets
-  --server-cmd CMD      a fixture: prints { "url" }, and plays the script of each case that it reads. The whole suite
+  --server-cmd CMD      a fixture: prints { "url" }, and plays the acts of each case that it reads. The whole suite
   --client CMD          a client: reads a call a line, prints { "messages", "error" }
   --token TOKEN         the token of a live server (better in PARLANCE_TOKEN)
 
@@ -126,7 +126,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const flaky = await listAt(values.flaky, ids, io);
   const side = values.client === undefined ? "server" : "client";
   const runnable = suite[side].filter(
-    (one) => one.side === "client" || values.server !== undefined || one.script.length > 0,
+    (one) => one.side === "client" || values.server !== undefined || one.acts.length > 0,
   );
   const cases = ordered(chosen(runnable, values, level), seed);
   meetPeer(values);
@@ -144,7 +144,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const report: Report = {
     suite: 1,
     contract: { name: document.contract.name, digest },
-    kit: packageJson.version,
+    version: packageJson.version,
     peers: { [side]: mask.text(values.server ?? values["server-cmd"] ?? values.client ?? "") },
     ...(seed !== undefined && { seed }),
     ms: Math.round(performance.now() - began),

@@ -32,6 +32,10 @@ const retired: readonly (readonly [pattern: RegExp, instead: string])[] = [
     /\bears\b|\b[sS]cenes?\b|\bcampaign|\btalks\.js\b|\bconst talks\b/,
     "subscriber, run a conversation, fixture, fault schedule",
   ],
+  [
+    /\b(Server|Client)Stage\b|\bkit\.js\b|\b(tapeOf\w*|loadTape|takesIn|takeSocket)\b/,
+    "samples, peer, recording, calls, upgrade",
+  ],
   [/\bno schema says\b/, "hand-written helpers"],
   [/\bwhere it is said\b/, "where it is specified"],
   [/\beverything that is wrong\b/, "every problem"],

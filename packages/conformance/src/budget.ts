@@ -27,7 +27,7 @@ export class Spent extends Error {
   readonly code = "spent";
 }
 
-/** Counts what a run has taken. */
+/** Counts what a run has used. */
 export class Budget {
   readonly #within: number;
   readonly #ends: number;
@@ -52,7 +52,7 @@ export class Budget {
   }
 
   /** Counts bytes of the peer. Returns false when this case may have no more. */
-  take(bytes: number): boolean {
+  count(bytes: number): boolean {
     this.#run += bytes;
     this.#case += bytes;
     return !this.isFull;

@@ -1,7 +1,7 @@
 import { isObject } from "@parlance/wire";
 import { branded } from "./budget.js";
-import type { Act } from "./script.js";
-import type { ClientStage, ServerStage } from "./stage.js";
+import type { Act } from "./steps.js";
+import type { TestedClient, TestedServer } from "./tested.js";
 
 /** `must`: the contract says so. `should`: a deployment needs it. `may`: only where the peer offers it. */
 export type Level = "must" | "should" | "may";
@@ -22,16 +22,16 @@ interface About {
 export interface ServerCase extends About {
   readonly side: "server";
   /** What the handlers of a fixture do. */
-  readonly script: readonly Act[];
+  readonly acts: readonly Act[];
   /** The case needs no fixture. What it may send to a live server is the run's to decide. */
   readonly live?: true;
-  run(stage: ServerStage): Promise<void>;
+  run(peer: TestedServer): Promise<void>;
 }
 
 /** One expectation of a client. */
 export interface ClientCase extends About {
   readonly side: "client";
-  run(stage: ClientStage): Promise<void>;
+  run(peer: TestedClient): Promise<void>;
 }
 
 export type Case = ServerCase | ClientCase;

@@ -1,24 +1,24 @@
 import type { ContractDocument } from "@parlance/wire";
 import type { Case, ClientCase, ServerCase } from "./case.js";
 import { clientCases } from "./client/cases.js";
-import { Kit, type ValueOf } from "./kit.js";
-import { lenientKits } from "./mutant.js";
+import { lenientSamples } from "./mutant.js";
+import { Samples, type ValueOf } from "./samples.js";
 import { serverCases } from "./server/cases.js";
 
 /** Every case that a contract's folder gives, for servers and for clients. Ids are unique. */
 export interface Suite {
-  readonly kit: Kit;
+  readonly samples: Samples;
   readonly server: readonly ServerCase[];
   readonly client: readonly ClientCase[];
 }
 
 export async function suiteOf(document: ContractDocument, read: ValueOf): Promise<Suite> {
-  const kit = await Kit.of(document, read);
-  const lenient = lenientKits(document, read);
+  const samples = await Samples.of(document, read);
+  const lenient = lenientSamples(document, read);
   return {
-    kit,
-    server: unique(await serverCases(kit, lenient)),
-    client: unique(await clientCases(kit, lenient)),
+    samples,
+    server: unique(await serverCases(samples, lenient)),
+    client: unique(await clientCases(samples, lenient)),
   };
 }
 

@@ -15,7 +15,7 @@ export class Mask {
   readonly #size: number = PART;
   readonly #placeholder: string = "";
 
-  /** `token` and `secrets` are the caller's own. The kit's token is public. */
+  /** `token` and `secrets` are the caller's own. The token of the suite itself is public. */
   constructor(contract: RedactOptions["contract"], token = "", secrets: readonly string[] = []) {
     this.#redactor = new Redactor({ ...(contract && { contract }), secrets });
     if (token.length < SHORTEST) return;

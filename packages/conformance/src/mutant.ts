@@ -1,6 +1,6 @@
 import { type ContractDocument, isObject, type Json, type Schema, type SchemaObject } from "@parlance/wire";
 import { escapeStep, parseFragment, valueAt } from "@parlance/wire/internal/pointer";
-import { Kit, type ValueOf } from "./kit.js";
+import { Samples, type ValueOf } from "./samples.js";
 
 /** A value that breaks its schema in one keyword. */
 export interface Mutant {
@@ -160,16 +160,16 @@ function follow(document: ContractDocument, { schema, file }: Here, ref: string)
  * keywords refuse the same value, neither is proved by it, so it is left out.
  */
 export async function mutantsOf(
-  kit: Kit,
+  samples: Samples,
   title: string,
   examples: readonly Json[],
   lenient: Lenient,
-  refused: (kit: Kit, value: Json) => boolean,
+  refused: (samples: Samples, value: Json) => boolean,
 ): Promise<Mutant[]> {
   const found = new Map<string, Mutant>();
   for (const example of examples)
-    for (const candidate of candidates(kit.document, title, example)) {
-      if (found.has(candidate.name) || !refused(kit, candidate.value)) continue;
+    for (const candidate of candidates(samples.document, title, example)) {
+      if (found.has(candidate.name) || !refused(samples, candidate.value)) continue;
       const other = await lenient(candidate.keyword);
       if (!refused(other, candidate.value)) found.set(candidate.name, candidate);
     }
@@ -177,13 +177,13 @@ export async function mutantsOf(
 }
 
 /** The contract without a keyword: what a peer that does not check it goes by. */
-export type Lenient = (keyword: string) => Promise<Kit>;
+export type Lenient = (keyword: string) => Promise<Samples>;
 
-export function lenientKits(document: ContractDocument, read: ValueOf): Lenient {
-  const kits = new Map<string, Promise<Kit>>();
+export function lenientSamples(document: ContractDocument, read: ValueOf): Lenient {
+  const known = new Map<string, Promise<Samples>>();
   return (keyword) => {
-    const made = kits.get(keyword) ?? Kit.of(withoutKeyword(document, keyword), read);
-    kits.set(keyword, made);
+    const made = known.get(keyword) ?? Samples.of(withoutKeyword(document, keyword), read);
+    known.set(keyword, made);
     return made;
   };
 }

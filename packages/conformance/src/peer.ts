@@ -1,4 +1,4 @@
-import type { Called, ClientCall, Told } from "./script.js";
+import type { Called, ClientCall, Told } from "./steps.js";
 
 /** What tells a fixture's handlers what to do. One per run. */
 export interface ServerPeer {
@@ -16,7 +16,7 @@ export interface ServerPeer {
 /** The line that a fixture reads for a case. */
 export interface ServerLine {
   readonly case: string;
-  readonly script: readonly unknown[];
+  readonly acts: readonly unknown[];
   /** The only token to let in. */
   readonly token?: string | undefined;
 }

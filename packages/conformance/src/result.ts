@@ -37,8 +37,8 @@ export interface Result {
 export interface Report {
   readonly suite: 1;
   readonly contract: { readonly name: string; readonly digest: string };
-  /** The version of this kit. */
-  readonly kit: string;
+  /** The version of this package. */
+  readonly version: string;
   readonly peers: Readonly<Partial<Record<Case["side"], string>>>;
   readonly seed?: number;
   readonly ms: number;
@@ -71,5 +71,5 @@ export function formatResult(result: Result): string {
 
 export function formatTrace({ t, c, from, bytes }: NonNullable<Result["trace"]>[number]): string {
   const text = JSON.stringify(bytes);
-  return `${t.toFixed(1).padStart(8)} ms  ${c} ${from === "kit" ? "->" : "<-"} ${text.length > 300 ? `${text.slice(0, 300)}…` : text}`;
+  return `${t.toFixed(1).padStart(8)} ms  ${c} ${from === "suite" ? "->" : "<-"} ${text.length > 300 ? `${text.slice(0, 300)}…` : text}`;
 }

@@ -8,7 +8,7 @@ export interface Traced {
   readonly t: number;
   /** Which connection of the case. */
   readonly c: number;
-  readonly from: "kit" | "peer";
+  readonly from: "suite" | "peer";
   /** The bytes as text; what is no UTF-8 is escaped. */
   readonly bytes: string;
 }
@@ -17,7 +17,7 @@ export interface Traced {
 const MOST = 64 * 1024;
 const SECRETS = ["authorization", "x-api-key", "cookie"];
 
-/** Records what passes between the kit and a peer. Tokens in headers are left out. */
+/** Records what passes between the suite and a peer. Tokens in headers are left out. */
 export class Trace {
   readonly budget: Budget;
   readonly #now: () => number;
@@ -64,7 +64,7 @@ export function traced(socket: Socket, trace: Trace): Socket {
   const c = trace.connection();
   const write = socket.write;
   socket.write = ((chunk: string | Uint8Array, ...rest: never[]) => {
-    trace.note(c, "kit", textOf(chunk));
+    trace.note(c, "suite", textOf(chunk));
     return write.call(socket, chunk, ...rest);
   }) as typeof socket.write;
   // Emitted rather than listened for: a listener would change the flow of the stream.
@@ -73,7 +73,7 @@ export function traced(socket: Socket, trace: Trace): Socket {
     if (event === "data") {
       const bytes = rest[0] as Uint8Array;
       trace.note(c, "peer", textOf(bytes));
-      if (!trace.budget.take(bytes.length)) socket.destroy();
+      if (!trace.budget.count(bytes.length)) socket.destroy();
     }
     return Reflect.apply(emit, socket, [event, ...rest]) as boolean;
   }) as typeof socket.emit;

@@ -1,7 +1,7 @@
 import type { Json, TranscriptLine } from "@parlance/wire";
 import { OpenAsks } from "@parlance/wire/link";
-import type { Kit } from "./kit.js";
-import type { JsonMessage } from "./script.js";
+import type { Samples } from "./samples.js";
+import type { JsonMessage } from "./steps.js";
 
 type Call = Extract<TranscriptLine, { readonly call: string }>;
 type Answer = Extract<TranscriptLine, { readonly status: number }>;
@@ -36,12 +36,12 @@ export type TranscriptStep =
   | { readonly inner: TranscriptCall };
 
 /** The calls of all transcripts. An operation between the messages of a stream is a step of the stream, and a call of its own. */
-export function transcriptCallsOf(kit: Kit): TranscriptCall[] {
-  return Object.entries(kit.document.transcripts).flatMap(([name, lines]) => takesIn(kit, name, lines));
+export function transcriptCallsOf(samples: Samples): TranscriptCall[] {
+  return Object.entries(samples.document.transcripts).flatMap(([name, lines]) => callsIn(samples, name, lines));
 }
 
-function takesIn(kit: Kit, name: string, lines: readonly TranscriptLine[]): TranscriptCall[] {
-  const { operations, channels } = kit.contract;
+function callsIn(samples: Samples, name: string, lines: readonly TranscriptLine[]): TranscriptCall[] {
+  const { operations, channels } = samples.contract;
   const all: TranscriptCall[] = [];
   let carrier: TranscriptCall | undefined;
   let last: TranscriptCall | undefined;
@@ -61,7 +61,7 @@ function takesIn(kit: Kit, name: string, lines: readonly TranscriptLine[]): Tran
       carrier = undefined;
     }
   }
-  for (const recorded of all) reactions(kit, recorded);
+  for (const recorded of all) reactions(samples, recorded);
   return all;
 }
 
@@ -78,10 +78,10 @@ function stepOf({ from, wire, message, read, unknown }: Sent): TranscriptStep {
 }
 
 /** Marks what a server does by the contract alone, without its handler. */
-function reactions(kit: Kit, { call, steps }: TranscriptCall): void {
-  const channel = kit.contract.channels[call.call];
+function reactions(samples: Samples, { call, steps }: TranscriptCall): void {
+  const channel = samples.contract.channels[call.call];
   if (!channel) return;
-  const asks = new OpenAsks(kit.contract, "client");
+  const asks = new OpenAsks(samples.contract, "client");
   for (const [index, step] of steps.entries()) {
     if ("inner" in step) continue;
     const { from, message } = step;
@@ -93,7 +93,7 @@ function reactions(kit: Kit, { call, steps }: TranscriptCall): void {
     const before = steps[index - 1];
     const afterUnknown =
       message.type === channel.fault && before && "wire" in before && before.from === "client" && !before.message;
-    const isBusy = kit.contract.exchanges?.some(({ busy, by }) => by === "client" && busy === message.type);
+    const isBusy = samples.contract.exchanges?.some(({ busy, by }) => by === "client" && busy === message.type);
     asks.answer(message);
     if (!afterUnknown && !isBusy) continue;
     steps[index] = { ...step, reaction: true, ...(isBusy && { busy: true }) };

@@ -1,9 +1,9 @@
 import type { AnyContract, Json, OpenSocket } from "@parlance/wire";
 import { caller } from "../../../examples/conformance/caller.js";
 import { Unmet } from "../src/case.js";
-import { BYTES, base64 } from "../src/kit.js";
-import type { ClientCall, Told } from "../src/script.js";
-import type { ClientStage, Exchange, Frame, Frames } from "../src/stage.js";
+import { BYTES, base64 } from "../src/samples.js";
+import type { ClientCall, Told } from "../src/steps.js";
+import type { Exchange, Frame, Frames, TestedClient } from "../src/tested.js";
 
 // Our client and a case of the suite, without a network: what they say to each other is noted, and can be said again with a change.
 
@@ -23,13 +23,13 @@ export interface Heard {
   readonly told: Told;
 }
 
-const URL_OF_KIT = "http://kit.test";
+const URL_OF_KIT = "http://samples.test";
 const textOf = (bytes: string | Uint8Array) =>
   typeof bytes === "string" ? bytes : new TextDecoder("latin1").decode(bytes);
 const linesOf = (headers: object = {}) => Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
 
 /** A client that reports plain streams as they were sent. */
-export const asSent: ClientStage["plain"] = {
+export const asSent: TestedClient["plain"] = {
   get: async (key) => ({ messages: JSON.parse(key.slice(key.indexOf(" ") + 1)), error: null }),
   set() {
     throw new Error("nothing is to be read");
@@ -38,10 +38,10 @@ export const asSent: ClientStage["plain"] = {
 };
 
 /** Plays a case with our client. `said` has the call and what the case answered. */
-export function listening(contract: AnyContract, said: string[]): { stage: ClientStage; heard: () => Heard } {
+export function listening(contract: AnyContract, said: string[]): { peer: TestedClient; heard: () => Heard } {
   const asked: (Asked & { frames: Frame[] })[] = [];
   let told: Told | undefined;
-  const stage: ClientStage = {
+  const peer: TestedClient = {
     wait: 1000,
     plain: asSent,
     async call(call, serve) {
@@ -65,11 +65,11 @@ export function listening(contract: AnyContract, said: string[]): { stage: Clien
       return told;
     },
   };
-  return { stage, heard: () => ({ asked, told: told! }) };
+  return { peer, heard: () => ({ asked, told: told! }) };
 }
 
-function calls({ operation, input, script }: ClientCall): string {
-  return `calls ${operation} ${JSON.stringify(input)} ${JSON.stringify(script)}`;
+function calls({ operation, input, steps }: ClientCall): string {
+  return `calls ${operation} ${JSON.stringify(input)} ${JSON.stringify(steps)}`;
 }
 
 type Take = (exchange: Exchange) => void;
@@ -187,7 +187,7 @@ function opening(asked: (Asked & { frames: Frame[] })[], said: string[], take: T
   };
 }
 
-/** Both ends of a WebSocket: the kit's frame by frame, the client's as its library gives them. */
+/** Both ends of a WebSocket: the suite's frame by frame, the client's as its library gives them. */
 function socket(sent: Frame[], said: string[]) {
   const waiting: Frame[] = [];
   let wake = () => {};
@@ -253,7 +253,7 @@ type OpenPort = () => Promise<Exclude<Awaited<ReturnType<OpenSocket>>, { readonl
 const TURNS = 8;
 
 /** Says again what a client sent. Nothing more comes after it. */
-export function repeating({ asked, told }: Heard): ClientStage {
+export function repeating({ asked, told }: Heard): TestedClient {
   return {
     wait: 0,
     plain: asSent,

@@ -44,7 +44,7 @@ const result: Result = {
 test("a result is shown without the token in what came, what was expected, why, how to run it again and its bytes", () => {
   const texts = { expected: `e ${TOKEN}`, came: `c ${TOKEN}`, reason: `r ${TOKEN}`, rerun: `again ${TOKEN}` };
   const bytes = `GET /x?y=${TOKEN} HTTP/1.1\r\nA: ${TOKEN}\r\nAuthorization: …\r\n\r\nbody ${TOKEN}`;
-  const trace = [{ t: 1, c: 2, from: "kit", bytes }] as const;
+  const trace = [{ t: 1, c: 2, from: "suite", bytes }] as const;
   const shown = new Mask(undefined, TOKEN).result({ ...result, ...texts, trace });
   expect(JSON.stringify(shown)).not.toContain("abcdefgh");
   const plain = JSON.parse(JSON.stringify(shown).replace(/__redacted_\d+__/g, "*"));
@@ -54,7 +54,7 @@ test("a result is shown without the token in what came, what was expected, why, 
     came: "c *",
     reason: "r *",
     rerun: "again *",
-    trace: [{ t: 1, c: 2, from: "kit", bytes: "GET /x?y=* HTTP/1.1\r\nA: *\r\nAuthorization: …\r\n\r\nbody *" }],
+    trace: [{ t: 1, c: 2, from: "suite", bytes: "GET /x?y=* HTTP/1.1\r\nA: *\r\nAuthorization: …\r\n\r\nbody *" }],
   });
   expect(new Mask(undefined).result(result)).toEqual(result);
 });

@@ -1,6 +1,6 @@
 import type { Json } from "@parlance/wire";
-import type { Called } from "../src/script.js";
-import type { Answered, Frame } from "../src/stage.js";
+import type { Called } from "../src/steps.js";
+import type { Answered, Frame } from "../src/tested.js";
 import { alterations } from "./client-in-memory.js";
 import type { Noted, Part } from "./server-said-again.js";
 

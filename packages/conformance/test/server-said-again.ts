@@ -1,6 +1,6 @@
 import { Unmet } from "../src/case.js";
-import type { Called } from "../src/script.js";
-import type { Answered, Asking, Frame, Frames, Head, Opened, ServerStage, Whole } from "../src/stage.js";
+import type { Called } from "../src/steps.js";
+import type { Answered, Asking, Frame, Frames, Head, Opened, TestedServer, Whole } from "../src/tested.js";
 
 // The answers of a server to a case of the suite: they are noted, and can be sent again with a change, without the server.
 
@@ -19,27 +19,27 @@ export interface Noted {
   readonly called: readonly Called[];
 }
 
-/** A stage that notes what is asked, in words, and what comes. */
+/** A peer that notes what is asked, in words, and what comes. */
 export function noting(
-  stage: ServerStage,
+  peer: TestedServer,
   said: string[],
-): { readonly stage: ServerStage; readonly noted: () => Noted } {
+): { readonly peer: TestedServer; readonly noted: () => Noted } {
   const parts: Part[] = [];
   let called: readonly Called[] = [];
   const ask = (how: string, asking: Asking) => said.push(`${how} ${asked(asking)}`);
-  const noted: ServerStage = {
-    live: stage.live,
-    wait: stage.wait,
+  const noted: TestedServer = {
+    live: peer.live,
+    wait: peer.wait,
     async request(asking) {
       ask("requests", asking);
-      const answer = await stage.request(asking);
+      const answer = await peer.request(asking);
       said.push(`< ${answer.status} ${answer.headers["content-type"] ?? "-"} ${shown(answer.text)}`);
       parts.push({ kind: "answer", answer });
       return answer;
     },
     async open(asking) {
       ask("opens", asking);
-      const opened = await stage.open(asking);
+      const opened = await peer.open(asking);
       said.push(`< ${opened.status} ${opened.headers["content-type"] ?? "-"}`);
       const { status, headers } = opened;
       const part = { kind: "opened" as const, head: { status, headers }, texts: [] as string[], over: "left" as Over };
@@ -48,7 +48,7 @@ export function noting(
     },
     async socket(asking) {
       ask("opens the channel", asking);
-      const frames = await stage.socket(asking);
+      const frames = await peer.socket(asking);
       if ("status" in frames) {
         said.push(`< ${frames.status} ${shown(frames.text)}`);
         parts.push({ kind: "refused", answer: frames });
@@ -59,11 +59,11 @@ export function noting(
       return talking(frames, part.frames, said);
     },
     async report() {
-      called = JSON.parse(JSON.stringify(await stage.report())) as Called[];
+      called = JSON.parse(JSON.stringify(await peer.report())) as Called[];
       return called;
     },
   };
-  return { stage: noted, noted: () => ({ parts, called }) };
+  return { peer: noted, noted: () => ({ parts, called }) };
 }
 
 function asked({ method, target, headers = {}, body }: Asking): string {
@@ -144,7 +144,7 @@ function talking(frames: Frames, came: Frame[], said: string[]): Frames {
 const lost = (what: string) => new Unmet(what, "nothing");
 
 /** Sends a server's answers again. Nothing more comes after them. */
-export function saying({ parts, called }: Noted, live: boolean): ServerStage {
+export function saying({ parts, called }: Noted, live: boolean): TestedServer {
   const left = [...parts];
   const next = (...kinds: Part["kind"][]) => {
     const part = left.shift();

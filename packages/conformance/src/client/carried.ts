@@ -2,85 +2,90 @@ import type { Json } from "@parlance/wire";
 import { mediaType } from "@parlance/wire/internal/http";
 import { answerHeaders, carriedParameters, resultOf } from "../carried.js";
 import { type ClientCase, equal, meet } from "../case.js";
-import { BYTES, base64, type Kit } from "../kit.js";
+import { BYTES, base64, type Samples } from "../samples.js";
 import { answerWith, meetError, meetMessages, meetRequest, succeed, textsOf } from "./read.js";
 
 /** What travels beside JSON: bytes, headers of answers, parameters in headers and cookies. */
-export function carriedCases(kit: Kit): ClientCase[] {
-  return Object.keys(kit.contract.operations).flatMap((name) => [
-    ...parameters(kit, name),
-    ...uploads(kit, name),
-    ...downloads(kit, name),
-    ...headers(kit, name),
+export function carriedCases(samples: Samples): ClientCase[] {
+  return Object.keys(samples.contract.operations).flatMap((name) => [
+    ...parameters(samples, name),
+    ...uploads(samples, name),
+    ...downloads(samples, name),
+    ...headers(samples, name),
   ]);
 }
 
-function about(kit: Kit, name: string, id: string, place: string) {
-  return { id: `client/${name}/${id}`, side: "client", level: "must", at: `${kit.placeOf(name)}/${place}` } as const;
+function about(samples: Samples, name: string, id: string, place: string) {
+  return {
+    id: `client/${name}/${id}`,
+    side: "client",
+    level: "must",
+    at: `${samples.placeOf(name)}/${place}`,
+  } as const;
 }
 
-function parameters(kit: Kit, name: string): ClientCase[] {
-  return carriedParameters(kit, name).map(({ key, place, value }) => ({
-    ...about(kit, name, `parameter/${key}`, `parameters/${key}`),
+function parameters(samples: Samples, name: string): ClientCase[] {
+  return carriedParameters(samples, name).map(({ key, place, value }) => ({
+    ...about(samples, name, `parameter/${key}`, `parameters/${key}`),
     title: `${name} sends ${key} in a ${place}`,
     kill: `lose-${place}`,
-    async run(stage) {
-      const input = { ...kit.input(name), [key]: value };
-      await stage.call({ operation: name, input, script: kit.leaving(name) }, async (exchange) => {
-        meetRequest(kit, name, input, exchange);
-        await succeed(kit, name, exchange);
+    async run(peer) {
+      const input = { ...samples.input(name), [key]: value };
+      await peer.call({ operation: name, input, steps: samples.leaving(name) }, async (exchange) => {
+        meetRequest(samples, name, input, exchange);
+        await succeed(samples, name, exchange);
       });
     },
   }));
 }
 
-function uploads(kit: Kit, name: string): ClientCase[] {
-  const { binary } = kit.contract.operations[name]!;
+function uploads(samples: Samples, name: string): ClientCase[] {
+  const { binary } = samples.contract.operations[name]!;
   if (binary === undefined) return [];
   return [
     {
-      ...about(kit, name, "upload", "binary"),
+      ...about(samples, name, "upload", "binary"),
       title: `${name} sends its bytes as ${binary}`,
       kill: "alter-upload",
-      async run(stage) {
-        const input = kit.input(name);
-        await stage.call({ operation: name, input, script: kit.leaving(name) }, async (exchange) => {
-          meetRequest(kit, name, input, exchange);
+      async run(peer) {
+        const input = samples.input(name);
+        await peer.call({ operation: name, input, steps: samples.leaving(name) }, async (exchange) => {
+          meetRequest(samples, name, input, exchange);
           meet(
             mediaType(exchange.headers["content-type"]) === binary,
             `Content-Type ${binary}`,
             mediaType(exchange.headers["content-type"]) ?? "none",
           );
           meet(equal(base64(BYTES), base64(exchange.bytes)), `the bytes ${base64(BYTES)}`, base64(exchange.bytes));
-          await succeed(kit, name, exchange);
+          await succeed(samples, name, exchange);
         });
       },
     },
   ];
 }
 
-function downloads(kit: Kit, name: string): ClientCase[] {
-  const { status, binary } = kit.contract.operations[name]!.answer;
+function downloads(samples: Samples, name: string): ClientCase[] {
+  const { status, binary } = samples.contract.operations[name]!.answer;
   if (binary === undefined) return [];
-  const call = { operation: name, input: kit.input(name), script: [] };
+  const call = { operation: name, input: samples.input(name), steps: [] };
   return [
     {
-      ...about(kit, name, "download", "answer/binary"),
+      ...about(samples, name, "download", "answer/binary"),
       title: `${name} returns the bytes of its answer`,
       kill: "alter-told",
-      async run(stage) {
-        const told = await stage.call(call, async (exchange) => answerWith(kit, name, exchange, null));
+      async run(peer) {
+        const told = await peer.call(call, async (exchange) => answerWith(samples, name, exchange, null));
         meetError(told, undefined);
-        meetMessages(told, [resultOf(kit, name, base64(BYTES))]);
+        meetMessages(told, [resultOf(samples, name, base64(BYTES))]);
       },
     },
     {
-      ...about(kit, name, "cut-download", "answer/binary"),
+      ...about(samples, name, "cut-download", "answer/binary"),
       title: `${name} is disconnected when its bytes are cut`,
       kill: "cut-as-end",
-      async run(stage) {
-        const told = await stage.call(call, async (exchange) => {
-          exchange.begin(status, binary, textsOf(answerHeaders(kit, name)));
+      async run(peer) {
+        const told = await peer.call(call, async (exchange) => {
+          exchange.begin(status, binary, textsOf(answerHeaders(samples, name)));
           await exchange.write(BYTES);
           exchange.cut();
         });
@@ -90,14 +95,14 @@ function downloads(kit: Kit, name: string): ClientCase[] {
   ];
 }
 
-function headers(kit: Kit, name: string): ClientCase[] {
-  const call = { operation: name, input: kit.input(name), script: [] };
-  return Object.entries(answerHeaders(kit, name) ?? {}).map(([key, value]) => ({
-    ...about(kit, name, `header/${key}`, `answer/headers/${key}`),
+function headers(samples: Samples, name: string): ClientCase[] {
+  const call = { operation: name, input: samples.input(name), steps: [] };
+  return Object.entries(answerHeaders(samples, name) ?? {}).map(([key, value]) => ({
+    ...about(samples, name, `header/${key}`, `answer/headers/${key}`),
     title: `${name} returns the header ${key} of its answer`,
     kill: "alter-answer-header",
-    async run(stage) {
-      const told = await stage.call(call, (exchange) => succeed(kit, name, exchange));
+    async run(peer) {
+      const told = await peer.call(call, (exchange) => succeed(samples, name, exchange));
       meetError(told, undefined);
       const [result] = told.messages as readonly { headers?: Readonly<Record<string, Json>> }[];
       const came = result?.headers?.[key];

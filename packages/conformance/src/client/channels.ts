@@ -1,10 +1,10 @@
 import { type ClientCase, meet } from "../case.js";
-import type { Kit } from "../kit.js";
 import { type Lenient, mutantsOf } from "../mutant.js";
-import type { ClientStep, JsonMessage } from "../script.js";
+import type { Samples } from "../samples.js";
 import { unknownMessage } from "../server/channel-case.js";
 import { isFlawed } from "../server/schemas.js";
-import type { Exchange, Frames } from "../stage.js";
+import type { ClientStep, JsonMessage } from "../steps.js";
+import type { Exchange, Frames } from "../tested.js";
 import { accepting, meetError, meetHeard, meetMessages, openUp } from "./read.js";
 
 const TEXT = 1;
@@ -12,17 +12,17 @@ const CONTINUED = 0;
 const PING = 9;
 
 /** Channels: each message in both directions, frames, closes, cuts at each step, and asks. */
-export async function channelCases(kit: Kit, lenient: Lenient): Promise<ClientCase[]> {
+export async function channelCases(samples: Samples, lenient: Lenient): Promise<ClientCase[]> {
   const cases: ClientCase[] = [];
-  for (const name of Object.keys(kit.contract.channels)) {
+  for (const name of Object.keys(samples.contract.channels)) {
     cases.push(
-      ...delivered(kit, name),
-      ...sent(kit, name),
-      ...frames(kit, name),
-      ...ends(kit, name),
-      ...asks(kit, name),
+      ...delivered(samples, name),
+      ...sent(samples, name),
+      ...frames(samples, name),
+      ...ends(samples, name),
+      ...asks(samples, name),
     );
-    cases.push(...(await schemas(kit, lenient, name)));
+    cases.push(...(await schemas(samples, lenient, name)));
   }
   return cases;
 }
@@ -34,27 +34,27 @@ interface Play {
   readonly kill: string;
   /** After the opening. */
   readonly serve: (frames: Frames, exchange: Exchange) => Promise<void>;
-  readonly script?: readonly ClientStep[];
+  readonly steps?: readonly ClientStep[];
   readonly messages?: readonly JsonMessage[];
   readonly error?: "violation" | "disconnected";
 }
 
-function channelCase(kit: Kit, name: string, play: Play): ClientCase {
-  const { client, server } = kit.opening(name);
+function channelCase(samples: Samples, name: string, play: Play): ClientCase {
+  const { client, server } = samples.opening(name);
   const opening: ClientStep[] = client.map((send) => ({ send }));
   return {
     id: `client/${name}/${play.id}`,
     side: "client",
     level: "must",
     title: play.title,
-    at: play.at ?? kit.placeOf(name),
+    at: play.at ?? samples.placeOf(name),
     kill: play.kill,
-    async run(stage) {
-      const call = { operation: name, input: kit.input(name), script: [...opening, ...(play.script ?? [])] };
-      const told = await stage.call(
+    async run(peer) {
+      const call = { operation: name, input: samples.input(name), steps: [...opening, ...(play.steps ?? [])] };
+      const told = await peer.call(
         call,
-        accepting(kit, name, async (frames, exchange) => {
-          await openUp(kit, name, frames);
+        accepting(samples, name, async (frames, exchange) => {
+          await openUp(samples, name, frames);
           await play.serve(frames, exchange);
         }),
       );
@@ -65,69 +65,69 @@ function channelCase(kit: Kit, name: string, play: Play): ClientCase {
 }
 
 /** Waits for messages after the opening and closes. */
-function receiving(kit: Kit, name: string, count: number): ClientStep[] {
-  return [{ receive: kit.opening(name).server.length + count }, { close: true }];
+function receiving(samples: Samples, name: string, count: number): ClientStep[] {
+  return [{ receive: samples.opening(name).server.length + count }, { close: true }];
 }
 
-function delivered(kit: Kit, name: string): ClientCase[] {
-  const { open } = kit.contract.channels[name]!;
-  return kit.names(name, "server").flatMap((type) =>
-    kit.said(name, "server", type).flatMap(({ value, at, name: which }) => {
+function delivered(samples: Samples, name: string): ClientCase[] {
+  const { open } = samples.contract.channels[name]!;
+  return samples.names(name, "server").flatMap((type) =>
+    samples.said(name, "server", type).flatMap(({ value, at, name: which }) => {
       if (type === open?.server) return [];
-      return channelCase(kit, name, {
+      return channelCase(samples, name, {
         id: `message/${type}/${which}`,
         title: `${name} delivers ${type} of ${at}`,
         at,
         kill: "alter-told",
-        serve: async (frames) => frames.send(kit.frame(name, "server", value)),
-        script: receiving(kit, name, 1),
+        serve: async (frames) => frames.send(samples.frame(name, "server", value)),
+        steps: receiving(samples, name, 1),
         messages: [value],
       });
     }),
   );
 }
 
-function sent(kit: Kit, name: string): ClientCase[] {
-  const { open } = kit.contract.channels[name]!;
-  return kit.names(name, "client").flatMap((type) =>
-    kit.said(name, "client", type).flatMap(({ value, at, name: which }) => {
+function sent(samples: Samples, name: string): ClientCase[] {
+  const { open } = samples.contract.channels[name]!;
+  return samples.names(name, "client").flatMap((type) =>
+    samples.said(name, "client", type).flatMap(({ value, at, name: which }) => {
       if (type === open?.client) return [];
-      return channelCase(kit, name, {
+      return channelCase(samples, name, {
         id: `input/${type}/${which}`,
         title: `${name} sends ${type} of ${at}`,
         at,
         kill: "alter-sent",
         async serve(frames) {
-          await meetHeard(kit, name, frames, value);
+          await meetHeard(samples, name, frames, value);
           frames.close(1000);
         },
-        script: [{ send: value }],
+        steps: [{ send: value }],
       });
     }),
   );
 }
 
 /** A message of the server that answers nothing. */
-function usual(kit: Kit, name: string): JsonMessage {
-  const { open, fault } = kit.contract.channels[name]!;
-  const answers = (kit.contract.exchanges ?? []).flatMap((one) => one.answers.map(({ message }) => message));
-  const types = kit.names(name, "server").filter((type) => type !== fault);
+function usual(samples: Samples, name: string): JsonMessage {
+  const { open, fault } = samples.contract.channels[name]!;
+  const answers = (samples.contract.exchanges ?? []).flatMap((one) => one.answers.map(({ message }) => message));
+  const types = samples.names(name, "server").filter((type) => type !== fault);
   const type = types.find((one) => one !== open?.server && !answers.includes(one)) ?? types.at(-1)!;
-  return kit.example(name, "server", type)!;
+  return samples.example(name, "server", type)!;
 }
 
-function frames(kit: Kit, name: string): ClientCase[] {
-  const message = usual(kit, name);
-  const text = kit.frame(name, "server", message);
+function frames(samples: Samples, name: string): ClientCase[] {
+  const message = usual(samples, name);
+  const text = samples.frame(name, "server", message);
   const third = Math.ceil(text.length / 3);
-  const unknown = unknownMessage(kit, name, "server");
+  const unknown = unknownMessage(samples, name, "server");
   const reads = (id: string, title: string, kill: string, serve: Play["serve"]) =>
-    channelCase(kit, name, {
+    channelCase(samples, name, {
       id,
       title: `${name} ${title}`,
       kill,
       serve,
-      script: receiving(kit, name, 1),
+      steps: receiving(samples, name, 1),
       messages: [message],
     });
   return [
@@ -155,7 +155,7 @@ function frames(kit: Kit, name: string): ClientCase[] {
             },
           ),
         ]),
-    channelCase(kit, name, {
+    channelCase(samples, name, {
       id: "ping",
       title: `${name} answers a ping with a pong of the same text`,
       kill: "no-pong",
@@ -167,7 +167,7 @@ function frames(kit: Kit, name: string): ClientCase[] {
         frames.close(1000);
       },
     }),
-    channelCase(kit, name, {
+    channelCase(samples, name, {
       id: "malformed",
       title: `${name} is violated by a frame that is not JSON`,
       kill: "lenient-answer",
@@ -177,11 +177,11 @@ function frames(kit: Kit, name: string): ClientCase[] {
   ];
 }
 
-function ends(kit: Kit, name: string): ClientCase[] {
-  const message = usual(kit, name);
-  const send = (frames: Frames) => frames.send(kit.frame(name, "server", message));
+function ends(samples: Samples, name: string): ClientCase[] {
+  const message = usual(samples, name);
+  const send = (frames: Frames) => frames.send(samples.frame(name, "server", message));
   const cuts = [0, 1, 2].map((count) =>
-    channelCase(kit, name, {
+    channelCase(samples, name, {
       id: `cut/${count}`,
       title: `${name} is disconnected by a cut after ${count} messages`,
       kill: "cut-as-end",
@@ -197,7 +197,7 @@ function ends(kit: Kit, name: string): ClientCase[] {
   );
   return [
     ...cuts,
-    channelCase(kit, name, {
+    channelCase(samples, name, {
       id: "close",
       title: `${name} is over when the server closes with 1000`,
       kill: "end-as-cut",
@@ -207,7 +207,7 @@ function ends(kit: Kit, name: string): ClientCase[] {
       },
       messages: [message],
     }),
-    channelCase(kit, name, {
+    channelCase(samples, name, {
       id: "failed",
       title: `${name} is disconnected when the server closes with 1011`,
       kill: "cut-as-end",
@@ -218,41 +218,41 @@ function ends(kit: Kit, name: string): ClientCase[] {
 }
 
 /** Asks of the client: an answer that belongs to its ask. */
-function asks(kit: Kit, name: string): ClientCase[] {
-  return (kit.contract.exchanges ?? []).flatMap(({ ask, by, key, answers }, index) => {
-    const question = kit.example(name, "client", ask);
+function asks(samples: Samples, name: string): ClientCase[] {
+  return (samples.contract.exchanges ?? []).flatMap(({ ask, by, key, answers }, index) => {
+    const question = samples.example(name, "client", ask);
     const [reply] = answers;
-    const answer = reply?.message === undefined ? undefined : kit.said(name, "server", reply.message)[0]?.value;
-    if (by !== "client" || !question || !answer || !kit.names(name, "client").includes(ask)) return [];
+    const answer = reply?.message === undefined ? undefined : samples.said(name, "server", reply.message)[0]?.value;
+    if (by !== "client" || !question || !answer || !samples.names(name, "client").includes(ask)) return [];
     const own = key === undefined ? {} : { [reply!.key ?? key]: question[key]! };
     const replying = { ...answer, ...own } as JsonMessage;
-    return channelCase(kit, name, {
+    return channelCase(samples, name, {
       id: `ask/${ask}`,
       title: `${ask} is answered with ${replying.type}`,
       at: `contract.json#/exchanges/${index}`,
       kill: "alter-told",
       async serve(frames) {
-        await meetHeard(kit, name, frames, question);
-        frames.send(kit.frame(name, "server", replying));
+        await meetHeard(samples, name, frames, question);
+        frames.send(samples.frame(name, "server", replying));
         frames.close(1000);
       },
-      script: [{ ask: question }],
+      steps: [{ ask: question }],
       messages: [replying],
     });
   });
 }
 
-async function schemas(kit: Kit, lenient: Lenient, name: string): Promise<ClientCase[]> {
+async function schemas(samples: Samples, lenient: Lenient, name: string): Promise<ClientCase[]> {
   const cases: ClientCase[] = [];
-  for (const type of kit.names(name, "server")) {
-    const title = kit.contract.messages[type]!.schema;
-    const examples = kit.examples(title).map(({ value }) => value);
-    const found = await mutantsOf(kit, title, examples, lenient, (one, value) =>
+  for (const type of samples.names(name, "server")) {
+    const title = samples.contract.messages[type]!.schema;
+    const examples = samples.examples(title).map(({ value }) => value);
+    const found = await mutantsOf(samples, title, examples, lenient, (one, value) =>
       isFlawed(one, name, "server", type, value),
     );
     for (const { value, keyword, at, name: which } of found)
       cases.push(
-        channelCase(kit, name, {
+        channelCase(samples, name, {
           id: `schema/${which}`,
           title: `${name} is violated by a message that breaks ${keyword} at ${at}`,
           at,

@@ -1,6 +1,6 @@
 import type { ClientCase } from "../case.js";
-import type { Kit } from "../kit.js";
-import type { JsonMessage } from "../script.js";
+import type { Samples } from "../samples.js";
+import type { JsonMessage } from "../steps.js";
 import { meetError, meetMessages, readPlainly } from "./read.js";
 
 /** One way to write the same events (WHATWG HTML, section 9.2.5). */
@@ -52,9 +52,9 @@ function inLines(block: string): string {
 }
 
 /** The same stream in every form that the event stream's syntax allows, and cut into chunks anywhere. */
-export function framingCases(kit: Kit, name: string): ClientCase[] {
-  const flow = kit.flow(name);
-  const at = `${kit.placeOf(name)}/answer/stream`;
+export function framingCases(samples: Samples, name: string): ClientCase[] {
+  const flow = samples.flow(name);
+  const at = `${samples.placeOf(name)}/answer/stream`;
   const about = { side: "client", level: "must", at } as const;
   const read = (
     id: string,
@@ -67,16 +67,16 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
     id: `client/${name}/framing/${id}`,
     title: `${name} reads ${title}`,
     kill,
-    run: async (stage) => {
-      const plain = await readPlainly(kit, stage, name, messages);
-      const { status } = kit.contract.operations[name]!.answer;
-      const { sentinel } = kit.contract.operations[name]!.answer.stream!;
-      const script = kit.ends(name) ? [] : [{ receive: messages.length }, { close: true } as const];
-      const told = await stage.call({ operation: name, input: kit.input(name), script }, async (exchange) => {
+    run: async (peer) => {
+      const plain = await readPlainly(samples, peer, name, messages);
+      const { status } = samples.contract.operations[name]!.answer;
+      const { sentinel } = samples.contract.operations[name]!.answer.stream!;
+      const steps = samples.ends(name) ? [] : [{ receive: messages.length }, { close: true } as const];
+      const told = await peer.call({ operation: name, input: samples.input(name), steps }, async (exchange) => {
         exchange.begin(status, "text/event-stream");
         for (const chunk of chunks) await exchange.write(chunk);
         if (sentinel !== undefined) await exchange.write(`data: ${sentinel}\n\n`);
-        if (kit.ends(name)) exchange.end();
+        if (samples.ends(name)) exchange.end();
       });
       meetError(told, undefined);
       meetMessages(told, plain);
@@ -84,8 +84,8 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
   });
   // Where the body names its message too, a lost `event` line would change nothing.
   const block = (message: JsonMessage) => {
-    const all = kit.block(name, message);
-    return kit.contract.tag.in === "property" ? all.replace(/^event: .*\n/, "") : all;
+    const all = samples.block(name, message);
+    return samples.contract.tag.in === "property" ? all.replace(/^event: .*\n/, "") : all;
   };
   const blocks = flow.map(block);
   const cases = VARIANTS.map(({ id, title, kill, write }) => {
@@ -96,9 +96,10 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
   cases.push(read("crlf-split", "CR and LF in two chunks", "sse-crlf-split", flow, lines.split(/(?<=\r)(?=\n)/)));
   const last = flow.at(-1)!;
   const short =
-    [...flow].filter((one) => one !== last || !kit.ends(name)).sort((a, b) => block(a).length - block(b).length)[0] ??
-    last;
-  const messages = kit.ends(name) && short !== last ? [short, last] : [short];
+    [...flow]
+      .filter((one) => one !== last || !samples.ends(name))
+      .sort((a, b) => block(a).length - block(b).length)[0] ?? last;
+  const messages = samples.ends(name) && short !== last ? [short, last] : [short];
   const text = messages.map(block).join("");
   const first = Buffer.byteLength(block(short));
   const bytes = Buffer.from(text);
@@ -112,9 +113,9 @@ export function framingCases(kit: Kit, name: string): ClientCase[] {
   cases.push(
     read("bytes", "a stream byte by byte, but for the middle of long lines", "sse-split", messages, byteByByte(text)),
   );
-  const wide = wideMessage(kit, name);
+  const wide = wideMessage(samples, name);
   if (wide) {
-    const all = kit.ends(name) && wide !== last ? [wide, last] : [wide];
+    const all = samples.ends(name) && wide !== last ? [wide, last] : [wide];
     const encoded = Buffer.from(all.map(block).join(""));
     const inside = encoded.indexOf(Buffer.from(WIDE)) + 2;
     cases.push(
@@ -143,16 +144,16 @@ function byteByByte(text: string): Uint8Array[] {
 const WIDE = "😀";
 
 /** A message with a character of four bytes, where a text of it may be any. */
-function wideMessage(kit: Kit, name: string): JsonMessage | undefined {
-  const { end = [], mayEnd = [] } = kit.contract.operations[name]!.answer.stream!;
-  const types = kit.names(name, "server").filter((type) => !end.includes(type) && !mayEnd.includes(type));
+function wideMessage(samples: Samples, name: string): JsonMessage | undefined {
+  const { end = [], mayEnd = [] } = samples.contract.operations[name]!.answer.stream!;
+  const types = samples.names(name, "server").filter((type) => !end.includes(type) && !mayEnd.includes(type));
   for (const type of types)
-    for (const { value } of kit.said(name, "server", type))
+    for (const { value } of samples.said(name, "server", type))
       for (const [key, one] of Object.entries(value)) {
         if (key === "type" || typeof one !== "string") continue;
         try {
           const wide = { ...value, [key]: WIDE };
-          kit.block(name, wide);
+          samples.block(name, wide);
           return wide;
         } catch {
           // The schema has a list of values, or a pattern.

@@ -1,9 +1,9 @@
 import { fault, Refusal, type RefusalDetails } from "@parlance/wire";
 import { answerHeaders } from "../carried.js";
 import { alike, equal, meet, Unmet } from "../case.js";
-import { BYTES, type FlatInput, type Kit } from "../kit.js";
-import type { ClientStep, JsonMessage, Told, ToldError } from "../script.js";
-import type { ClientStage, Exchange, Frames } from "../stage.js";
+import { BYTES, type FlatInput, type Samples } from "../samples.js";
+import type { ClientStep, JsonMessage, Told, ToldError } from "../steps.js";
+import type { Exchange, Frames, TestedClient } from "../tested.js";
 
 /** The error that a client reports; undefined for none. */
 export function meetError(told: Told, kind: ToldError["kind"] | undefined): void {
@@ -18,7 +18,7 @@ export function meetMessages(told: Told, expected: readonly unknown[]): void {
 
 /**
  * The first of what came before a cut, in order. A body that fails may take with it what its reader has not yet been given (Streams,
- * ReadableStreamDefaultControllerError), and the kit cannot see what has been read.
+ * ReadableStreamDefaultControllerError), and the suite cannot see what has been read.
  */
 export function meetFirst(told: Told, sent: readonly unknown[]): void {
   const expected = sent.slice(0, told.messages.length);
@@ -30,42 +30,42 @@ export function meetFirst(told: Told, sent: readonly unknown[]): void {
  * compared with it, so a message that the client misreads fails its own case alone. A client that reports an error is held to the contract.
  */
 export async function readPlainly(
-  kit: Kit,
-  stage: ClientStage,
+  samples: Samples,
+  peer: TestedClient,
   name: string,
   messages: readonly JsonMessage[],
 ): Promise<readonly unknown[]> {
   const key = `${name} ${JSON.stringify(messages)}`;
-  let reading = stage.plain.get(key);
+  let reading = peer.plain.get(key);
   if (!reading) {
-    const script: ClientStep[] = kit.ends(name) ? [] : [{ receive: messages.length }, { close: true }];
-    const call = { operation: name, input: kit.input(name), script };
-    reading = stage.call(call, (exchange) => sendPlainly(kit, name, exchange, messages));
-    stage.plain.set(key, reading);
-    reading.catch(() => stage.plain.delete(key));
+    const steps: ClientStep[] = samples.ends(name) ? [] : [{ receive: messages.length }, { close: true }];
+    const call = { operation: name, input: samples.input(name), steps };
+    reading = peer.call(call, (exchange) => sendPlainly(samples, name, exchange, messages));
+    peer.plain.set(key, reading);
+    reading.catch(() => peer.plain.delete(key));
   }
   const told = await reading;
   return told.error ? messages : told.messages;
 }
 
 async function sendPlainly(
-  kit: Kit,
+  samples: Samples,
   name: string,
   exchange: Exchange,
   messages: readonly JsonMessage[],
 ): Promise<void> {
-  const { status, stream } = kit.contract.operations[name]!.answer;
+  const { status, stream } = samples.contract.operations[name]!.answer;
   exchange.begin(status, "text/event-stream");
-  for (const message of messages) await exchange.write(kit.block(name, message));
+  for (const message of messages) await exchange.write(samples.block(name, message));
   if (stream!.sentinel !== undefined) await exchange.write(`data: ${stream!.sentinel}\n\n`);
-  if (kit.ends(name)) exchange.end();
+  if (samples.ends(name)) exchange.end();
 }
 
 /** The request of a call: its operation and its input, however it is written. */
-export function meetRequest(kit: Kit, name: string, input: FlatInput, exchange: Exchange): void {
+export function meetRequest(samples: Samples, name: string, input: FlatInput, exchange: Exchange): void {
   const { method, target, headers, body } = exchange;
-  const isJson = body !== "" && kit.contract.operations[name]?.binary === undefined;
-  const asked = kit.talk.asked(method, target, Object.entries(headers), isJson ? jsonOf(body) : undefined);
+  const isJson = body !== "" && samples.contract.operations[name]?.binary === undefined;
+  const asked = samples.talk.asked(method, target, Object.entries(headers), isJson ? jsonOf(body) : undefined);
   meet(asked?.name === name, `a request of ${name}`, `${method} ${target}`);
   meet(equal(input, asked.input), `the input ${JSON.stringify(input)}`, asked.input);
 }
@@ -79,23 +79,29 @@ function jsonOf(text: string): unknown {
 }
 
 /** A refusal in the contract's own form. */
-export function refuse(kit: Kit, name: string, exchange: Exchange, text: string, details: RefusalDetails): void {
-  const { status, type, body } = fault(kit.contract, name, new Refusal(text, details));
+export function refuse(
+  samples: Samples,
+  name: string,
+  exchange: Exchange,
+  text: string,
+  details: RefusalDetails,
+): void {
+  const { status, type, body } = fault(samples.contract, name, new Refusal(text, details));
   exchange.answer(status, type, body);
 }
 
 /** Answers a call so that it succeeds; a stream has one example of each message. */
-export async function succeed(kit: Kit, name: string, exchange: Exchange): Promise<void> {
-  const { answer } = kit.contract.operations[name]!;
+export async function succeed(samples: Samples, name: string, exchange: Exchange): Promise<void> {
+  const { answer } = samples.contract.operations[name]!;
   if (answer.stream === undefined) {
-    const [example] = kit.answers(name);
-    return answerWith(kit, name, exchange, example?.value);
+    const [example] = samples.answers(name);
+    return answerWith(samples, name, exchange, example?.value);
   }
   exchange.begin(answer.status, "text/event-stream");
   const { sentinel } = answer.stream;
-  const blocks = kit.flow(name).map((message) => kit.block(name, message));
+  const blocks = samples.flow(name).map((message) => samples.block(name, message));
   await exchange.write([...blocks, ...(sentinel === undefined ? [] : [`data: ${sentinel}\n\n`])].join(""));
-  if (kit.ends(name)) exchange.end();
+  if (samples.ends(name)) exchange.end();
 }
 
 /** Headers as HTTP has them. */
@@ -103,41 +109,45 @@ export function textsOf(values: Readonly<Record<string, unknown>> = {}): Record<
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, String(value)]));
 }
 
-export function answerWith(kit: Kit, name: string, exchange: Exchange, value: unknown): void {
-  const { status, json, text, binary } = kit.contract.operations[name]!.answer;
-  const headers = textsOf(answerHeaders(kit, name));
+export function answerWith(samples: Samples, name: string, exchange: Exchange, value: unknown): void {
+  const { status, json, text, binary } = samples.contract.operations[name]!.answer;
+  const headers = textsOf(answerHeaders(samples, name));
   if (json !== undefined) exchange.answer(status, "application/json", JSON.stringify(value), headers);
   else if (binary !== undefined) exchange.answer(status, binary, BYTES, headers);
   else exchange.answer(status, text, text === undefined ? "" : String(value), headers);
 }
 
 /** Opens the socket of a channel. A plain request before it, such as one for a ticket, is refused. */
-export function accepting(kit: Kit, name: string, serve: (frames: Frames, exchange: Exchange) => Promise<void>) {
+export function accepting(
+  samples: Samples,
+  name: string,
+  serve: (frames: Frames, exchange: Exchange) => Promise<void>,
+) {
   return async (exchange: Exchange): Promise<void> => {
     if (exchange.isSocket) return serve(exchange.accept(), exchange);
-    refuse(kit, name, exchange, "this path is a WebSocket", { status: 426 });
+    refuse(samples, name, exchange, "this path is a WebSocket", { status: 426 });
   };
 }
 
 /** The next message of the client. Throws `Violation` for one that breaks its schema. */
-export async function hear(kit: Kit, name: string, frames: Frames): Promise<JsonMessage> {
+export async function hear(samples: Samples, name: string, frames: Frames): Promise<JsonMessage> {
   for (;;) {
     const frame = await frames.next();
     if ("pong" in frame) continue;
     if (!("text" in frame)) throw new Unmet("a message", JSON.stringify(frame));
-    const read = kit.codec(name, "client").decode({ data: frame.text });
+    const read = samples.codec(name, "client").decode({ data: frame.text });
     if ("message" in read) return read.message as JsonMessage;
   }
 }
 
-export async function meetHeard(kit: Kit, name: string, frames: Frames, expected: JsonMessage): Promise<void> {
-  const came = await hear(kit, name, frames);
+export async function meetHeard(samples: Samples, name: string, frames: Frames, expected: JsonMessage): Promise<void> {
+  const came = await hear(samples, name, frames);
   meet(equal(expected, came), JSON.stringify(expected), came);
 }
 
 /** Holds the opening of a channel from the server's side. */
-export async function openUp(kit: Kit, name: string, frames: Frames): Promise<void> {
-  const { client, server } = kit.opening(name);
-  for (const message of client) await meetHeard(kit, name, frames, message);
-  for (const message of server) frames.send(kit.frame(name, "server", message));
+export async function openUp(samples: Samples, name: string, frames: Frames): Promise<void> {
+  const { client, server } = samples.opening(name);
+  for (const message of client) await meetHeard(samples, name, frames, message);
+  for (const message of server) frames.send(samples.frame(name, "server", message));
 }

@@ -1,20 +1,25 @@
 import type { ClientCase } from "../case.js";
-import type { Kit } from "../kit.js";
 import { type Lenient, mutantsOf } from "../mutant.js";
-import type { ClientStep, JsonMessage } from "../script.js";
+import type { Samples } from "../samples.js";
 import { unknownMessage } from "../server/channel-case.js";
 import { isFlawed } from "../server/schemas.js";
-import type { Exchange } from "../stage.js";
+import type { ClientStep, JsonMessage } from "../steps.js";
+import type { Exchange } from "../tested.js";
 import { framingCases } from "./framing.js";
 import { meetError, meetFirst, meetMessages, readPlainly } from "./read.js";
 
 /** Streams: each message, framing, ends, missing ends, cuts at each step, unknown messages and those that break their schema. */
-export async function streamCases(kit: Kit, lenient: Lenient): Promise<ClientCase[]> {
+export async function streamCases(samples: Samples, lenient: Lenient): Promise<ClientCase[]> {
   const cases: ClientCase[] = [];
-  for (const [name, { answer }] of Object.entries(kit.contract.operations)) {
+  for (const [name, { answer }] of Object.entries(samples.contract.operations)) {
     if (!answer.stream) continue;
-    cases.push(...messages(kit, name), ...ends(kit, name), ...framingCases(kit, name), ...unknown(kit, name));
-    cases.push(...flaws(kit, name), ...(await schemas(kit, lenient, name)));
+    cases.push(
+      ...messages(samples, name),
+      ...ends(samples, name),
+      ...framingCases(samples, name),
+      ...unknown(samples, name),
+    );
+    cases.push(...flaws(samples, name), ...(await schemas(samples, lenient, name)));
   }
   return cases;
 }
@@ -26,26 +31,26 @@ interface Play {
   readonly kill: string;
   readonly blocks: readonly string[];
   readonly after: "end" | "cut" | "hold";
-  readonly script?: readonly ClientStep[];
+  readonly steps?: readonly ClientStep[];
   readonly messages?: readonly JsonMessage[];
   /** The plain stream that begins with the messages, where they are compared with what the client reports of it. */
   readonly plain?: readonly JsonMessage[];
   readonly error?: "violation" | "disconnected";
 }
 
-function streamCase(kit: Kit, name: string, play: Play): ClientCase {
-  const { id, title, kill, blocks, after, script = [], error } = play;
+function streamCase(samples: Samples, name: string, play: Play): ClientCase {
+  const { id, title, kill, blocks, after, steps = [], error } = play;
   return {
     id: `client/${name}/${id}`,
     side: "client",
     level: "must",
     title,
-    at: play.at ?? `${kit.placeOf(name)}/answer/stream`,
+    at: play.at ?? `${samples.placeOf(name)}/answer/stream`,
     kill,
-    async run(stage) {
-      const plain = play.plain && (await readPlainly(kit, stage, name, play.plain));
-      const told = await stage.call({ operation: name, input: kit.input(name), script }, (exchange) =>
-        send(kit, name, exchange, blocks, after),
+    async run(peer) {
+      const plain = play.plain && (await readPlainly(samples, peer, name, play.plain));
+      const told = await peer.call({ operation: name, input: samples.input(name), steps }, (exchange) =>
+        send(samples, name, exchange, blocks, after),
       );
       // A client that leaves out a message of the plain stream may leave it out here too.
       const isWhole = !plain || plain.length === play.plain!.length;
@@ -57,13 +62,13 @@ function streamCase(kit: Kit, name: string, play: Play): ClientCase {
 }
 
 async function send(
-  kit: Kit,
+  samples: Samples,
   name: string,
   exchange: Exchange,
   blocks: readonly string[],
   after: Play["after"],
 ): Promise<void> {
-  exchange.begin(kit.contract.operations[name]!.answer.status, "text/event-stream");
+  exchange.begin(samples.contract.operations[name]!.answer.status, "text/event-stream");
   // At once: where chunks end is the matter of the framing cases, and each write takes a pause.
   await exchange.write(blocks.join(""));
   if (after === "end") exchange.end();
@@ -71,45 +76,45 @@ async function send(
 }
 
 function last(
-  kit: Kit,
+  samples: Samples,
   name: string,
-): { readonly messages: JsonMessage[]; readonly blocks: string[]; readonly script: ClientStep[] } {
-  const { sentinel } = kit.contract.operations[name]!.answer.stream!;
-  if (!kit.ends(name)) return { messages: [], blocks: [], script: [{ receive: 1 }, { close: true }] };
-  const message = sentinel === undefined ? [kit.flow(name).at(-1)!] : [];
-  const blocks = message.map((one) => kit.block(name, one));
-  return { messages: message, blocks: sentinel === undefined ? blocks : [`data: ${sentinel}\n\n`], script: [] };
+): { readonly messages: JsonMessage[]; readonly blocks: string[]; readonly steps: ClientStep[] } {
+  const { sentinel } = samples.contract.operations[name]!.answer.stream!;
+  if (!samples.ends(name)) return { messages: [], blocks: [], steps: [{ receive: 1 }, { close: true }] };
+  const message = sentinel === undefined ? [samples.flow(name).at(-1)!] : [];
+  const blocks = message.map((one) => samples.block(name, one));
+  return { messages: message, blocks: sentinel === undefined ? blocks : [`data: ${sentinel}\n\n`], steps: [] };
 }
 
-const isEnd = (kit: Kit, name: string, type: string): boolean => {
-  const { end = [], mayEnd = [] } = kit.contract.operations[name]!.answer.stream!;
+const isEnd = (samples: Samples, name: string, type: string): boolean => {
+  const { end = [], mayEnd = [] } = samples.contract.operations[name]!.answer.stream!;
   return end.includes(type) || mayEnd.includes(type);
 };
 
-function messages(kit: Kit, name: string): ClientCase[] {
-  const over = last(kit, name);
-  return kit.names(name, "server").flatMap((type) =>
-    kit.said(name, "server", type).map(({ value, at, name: which }) => {
-      const more = isEnd(kit, name, type) ? [] : over.blocks;
-      return streamCase(kit, name, {
+function messages(samples: Samples, name: string): ClientCase[] {
+  const over = last(samples, name);
+  return samples.names(name, "server").flatMap((type) =>
+    samples.said(name, "server", type).map(({ value, at, name: which }) => {
+      const more = isEnd(samples, name, type) ? [] : over.blocks;
+      return streamCase(samples, name, {
         id: `message/${type}/${which}`,
         title: `${name} delivers ${type} of ${at}`,
         at,
         kill: "alter-told",
-        blocks: [kit.block(name, value), ...more],
-        after: kit.ends(name) ? "end" : "hold",
-        script: over.script,
-        messages: isEnd(kit, name, type) ? [value] : [value, ...over.messages],
+        blocks: [samples.block(name, value), ...more],
+        after: samples.ends(name) ? "end" : "hold",
+        steps: over.steps,
+        messages: isEnd(samples, name, type) ? [value] : [value, ...over.messages],
       });
     }),
   );
 }
 
-function ends(kit: Kit, name: string): ClientCase[] {
-  const flow = kit.flow(name);
-  const { end = [] } = kit.contract.operations[name]!.answer.stream!;
-  const blocks = flow.map((message) => kit.block(name, message));
-  const usual = flow.filter(({ type }) => !isEnd(kit, name, type));
+function ends(samples: Samples, name: string): ClientCase[] {
+  const flow = samples.flow(name);
+  const { end = [] } = samples.contract.operations[name]!.answer.stream!;
+  const blocks = flow.map((message) => samples.block(name, message));
+  const usual = flow.filter(({ type }) => !isEnd(samples, name, type));
   const cases = usual.flatMap((_, index) => {
     const some = {
       blocks: blocks.slice(0, index + 1),
@@ -118,16 +123,16 @@ function ends(kit: Kit, name: string): ClientCase[] {
       error: "disconnected",
       kill: "cut-as-end",
     } as const;
-    const cut = streamCase(kit, name, {
+    const cut = streamCase(samples, name, {
       ...some,
       id: `cut/${index + 1}`,
       title: `${name} is disconnected by a cut after ${index + 1} messages`,
       after: "cut",
     });
-    if (!kit.ends(name)) return [cut];
+    if (!samples.ends(name)) return [cut];
     return [
       cut,
-      streamCase(kit, name, {
+      streamCase(samples, name, {
         ...some,
         id: `no-end/${index + 1}`,
         title: `${name} is disconnected when its body stops without an end after ${index + 1} messages`,
@@ -138,13 +143,13 @@ function ends(kit: Kit, name: string): ClientCase[] {
   const [first] = usual;
   if (first)
     cases.push(
-      streamCase(kit, name, {
+      streamCase(samples, name, {
         id: "at-once",
         title: `${name} delivers a message when it comes, not at the end of the body`,
         kill: "buffer",
         blocks: blocks.slice(0, 1),
         after: "hold",
-        script: [{ receive: 1 }, { close: true }],
+        steps: [{ receive: 1 }, { close: true }],
         messages: [first],
         plain: flow,
       }),
@@ -152,11 +157,11 @@ function ends(kit: Kit, name: string): ClientCase[] {
   const over = flow.at(-1)!;
   if (end.includes(over.type) && first)
     cases.push(
-      streamCase(kit, name, {
+      streamCase(samples, name, {
         id: "after-end",
         title: `${name} is over with ${over.type}: what follows is not delivered`,
         kill: "read-on",
-        blocks: [kit.block(name, over) + kit.block(name, first)],
+        blocks: [samples.block(name, over) + samples.block(name, first)],
         after: "end",
         messages: [over],
         plain: [over],
@@ -165,43 +170,43 @@ function ends(kit: Kit, name: string): ClientCase[] {
   return cases;
 }
 
-function unknown(kit: Kit, name: string): ClientCase[] {
-  const body = unknownMessage(kit, name, "server");
+function unknown(samples: Samples, name: string): ClientCase[] {
+  const body = unknownMessage(samples, name, "server");
   if (body === undefined) return [];
-  const over = last(kit, name);
-  const event = kit.contract.tag.in === "event" ? "event: parlance.unknown\n" : "";
+  const over = last(samples, name);
+  const event = samples.contract.tag.in === "event" ? "event: parlance.unknown\n" : "";
   const block = `${event}data: ${JSON.stringify(body)}\n\n`;
-  const [first] = kit.flow(name);
-  const known = isEnd(kit, name, first!.type) ? [first!] : [first!, ...over.messages];
+  const [first] = samples.flow(name);
+  const known = isEnd(samples, name, first!.type) ? [first!] : [first!, ...over.messages];
   const play: Play = {
     id: "unknown",
     title: `${name} goes on after a message that the contract does not define`,
     kill: "refuse-unknown",
-    blocks: [block, kit.block(name, first!), ...(isEnd(kit, name, first!.type) ? [] : over.blocks)],
-    after: kit.ends(name) ? "end" : "hold",
-    script: over.script,
+    blocks: [block, samples.block(name, first!), ...(isEnd(samples, name, first!.type) ? [] : over.blocks)],
+    after: samples.ends(name) ? "end" : "hold",
+    steps: over.steps,
     messages: known,
     plain: known,
   };
-  return [streamCase(kit, name, play)];
+  return [streamCase(samples, name, play)];
 }
 
 /** What is no message, and no stream. */
-function flaws(kit: Kit, name: string): ClientCase[] {
-  const over = last(kit, name);
-  const { tag } = kit.contract;
-  const [type] = kit.names(name, "server");
+function flaws(samples: Samples, name: string): ClientCase[] {
+  const over = last(samples, name);
+  const { tag } = samples.contract;
+  const [type] = samples.names(name, "server");
   const event = tag.in === "event" || (tag.in === "property" && tag.event) ? `event: ${type}\n` : "";
-  const malformed = streamCase(kit, name, {
+  const malformed = streamCase(samples, name, {
     id: "malformed",
     title: `${name} is violated by a message that is not JSON`,
     kill: "lenient-answer",
     blocks: [`${event}data: {"\n\n`, ...over.blocks],
-    after: kit.ends(name) ? "end" : "hold",
-    script: over.script,
+    after: samples.ends(name) ? "end" : "hold",
+    steps: over.steps,
     error: "violation",
   });
-  const { status } = kit.contract.operations[name]!.answer;
+  const { status } = samples.contract.operations[name]!.answer;
   return [
     malformed,
     {
@@ -209,10 +214,10 @@ function flaws(kit: Kit, name: string): ClientCase[] {
       side: "client",
       level: "should",
       title: `${name} is violated by an answer that is a page instead of a stream`,
-      at: `${kit.placeOf(name)}/answer/stream`,
+      at: `${samples.placeOf(name)}/answer/stream`,
       kill: "any-type",
-      async run(stage) {
-        const told = await stage.call({ operation: name, input: kit.input(name), script: [] }, async (exchange) =>
+      async run(peer) {
+        const told = await peer.call({ operation: name, input: samples.input(name), steps: [] }, async (exchange) =>
           exchange.answer(status, "text/html", "<p>Log in</p>"),
         );
         meetError(told, "violation");
@@ -221,27 +226,27 @@ function flaws(kit: Kit, name: string): ClientCase[] {
   ];
 }
 
-async function schemas(kit: Kit, lenient: Lenient, name: string): Promise<ClientCase[]> {
+async function schemas(samples: Samples, lenient: Lenient, name: string): Promise<ClientCase[]> {
   const cases: ClientCase[] = [];
-  const over = last(kit, name);
-  for (const type of kit.names(name, "server")) {
-    const title = kit.contract.messages[type]!.schema;
-    const examples = kit.examples(title).map(({ value }) => value);
-    const found = await mutantsOf(kit, title, examples, lenient, (one, value) =>
+  const over = last(samples, name);
+  for (const type of samples.names(name, "server")) {
+    const title = samples.contract.messages[type]!.schema;
+    const examples = samples.examples(title).map(({ value }) => value);
+    const found = await mutantsOf(samples, title, examples, lenient, (one, value) =>
       isFlawed(one, name, "server", type, value),
     );
-    const { tag } = kit.contract;
+    const { tag } = samples.contract;
     const event = tag.in === "event" || (tag.in === "property" && tag.event) ? `event: ${type}\n` : "";
     for (const { value, keyword, at, name: which } of found)
       cases.push(
-        streamCase(kit, name, {
+        streamCase(samples, name, {
           id: `schema/${which}`,
           title: `${name} is violated by a message that breaks ${keyword} at ${at}`,
           at,
           kill: `keyword:${keyword}`,
           blocks: [`${event}data: ${JSON.stringify(value)}\n\n`, ...over.blocks],
-          after: kit.ends(name) ? "end" : "hold",
-          script: over.script,
+          after: samples.ends(name) ? "end" : "hold",
+          steps: over.steps,
           error: "violation",
         }),
       );

@@ -1,27 +1,27 @@
 import { type ClientCase, meet, Unmet } from "../case.js";
-import type { Kit } from "../kit.js";
-import type { ClientStep, JsonMessage } from "../script.js";
-import type { Exchange } from "../stage.js";
+import type { Samples } from "../samples.js";
+import type { ClientStep, JsonMessage } from "../steps.js";
+import type { Exchange } from "../tested.js";
 import { answerOf, type TranscriptCall, type TranscriptStep } from "../transcript-call.js";
 import { accepting, meetError, meetFirst, meetHeard, meetMessages, meetRequest } from "./read.js";
 
 /** The calls of the transcripts, from the server's side: the exact bytes as they stand there. */
-export function transcriptCase(kit: Kit, recorded: TranscriptCall): ClientCase | undefined {
+export function transcriptCase(samples: Samples, recorded: TranscriptCall): ClientCase | undefined {
   const { call, name, at } = recorded;
   const about = { id: `client/transcript/${name}`, side: "client", level: "must", at } as const;
   const input = call.input;
   if (recorded.answer) {
     const { status } = recorded.answer;
-    const { json, text } = kit.contract.operations[call.call]?.answer ?? {};
+    const { json, text } = samples.contract.operations[call.call]?.answer ?? {};
     const isEmpty = status < 400 && (json ?? text) === undefined;
     if (isEmpty && call.read) return undefined;
     return {
       ...about,
       title: `the answer of ${at} is read as there`,
       kill: status >= 400 ? "lose-status" : isEmpty ? "alter-request" : "alter-told",
-      async run(stage) {
-        const told = await stage.call({ operation: call.call, input, script: [] }, async (exchange) => {
-          if (!call.read) meetRequest(kit, call.call, input, exchange);
+      async run(peer) {
+        const told = await peer.call({ operation: call.call, input, steps: [] }, async (exchange) => {
+          if (!call.read) meetRequest(samples, call.call, input, exchange);
           answerAsRecorded(recorded, exchange);
         });
         meetError(told, status >= 400 ? "refusal" : undefined);
@@ -32,30 +32,30 @@ export function transcriptCase(kit: Kit, recorded: TranscriptCall): ClientCase |
   }
   const messages = recorded.steps.flatMap((step) => (fromServer(step) && step.message ? [step.message] : []));
   if (messages.length === 0) return undefined;
-  const isSocket = kit.contract.channels[call.call] !== undefined;
-  const isCut = recorded.end?.how === "cut" && recorded.end.from === "server" && !isCancelled(kit, recorded);
+  const isSocket = samples.contract.channels[call.call] !== undefined;
+  const isCut = recorded.end?.how === "cut" && recorded.end.from === "server" && !isCancelled(samples, recorded);
   return {
     ...about,
     title: `the conversation of ${at} is read as there`,
     kill: isCut ? "cut-as-end" : "alter-told",
-    async run(stage) {
-      const script = scriptOf(kit, recorded);
+    async run(peer) {
+      const steps = stepsOf(samples, recorded);
       const calls = recorded.steps.flatMap((step) => ("inner" in step ? [step.inner] : []));
       const asked = notices();
       const talk = (exchange: Exchange) =>
-        isSocket ? talkChannel(kit, recorded, exchange, asked) : talkStream(kit, recorded, exchange, asked);
+        isSocket ? talkChannel(samples, recorded, exchange, asked) : talkStream(samples, recorded, exchange, asked);
       let begun = false;
-      const told = await stage.call({ operation: call.call, input, script }, async (exchange) => {
+      const told = await peer.call({ operation: call.call, input, steps }, async (exchange) => {
         if (begun) {
           const next = calls.shift();
           if (!next) throw new Unmet("no further request", `${exchange.method} ${exchange.target}`);
-          meetRequest(kit, next.call.call, next.call.input, exchange);
+          meetRequest(samples, next.call.call, next.call.input, exchange);
           answerAsRecorded(next, exchange);
           return asked.tell();
         }
-        if (isSocket && !exchange.isSocket) return accepting(kit, call.call, async () => {})(exchange);
+        if (isSocket && !exchange.isSocket) return accepting(samples, call.call, async () => {})(exchange);
         begun = true;
-        if (!isSocket && !call.read) meetRequest(kit, call.call, input, exchange);
+        if (!isSocket && !call.read) meetRequest(samples, call.call, input, exchange);
         await talk(exchange);
       });
       (isCut && !isSocket ? meetFirst : meetMessages)(told, messages);
@@ -65,8 +65,8 @@ export function transcriptCase(kit: Kit, recorded: TranscriptCall): ClientCase |
 }
 
 /** After the message that cancels, a server may drop the connection: that is an end. */
-function isCancelled(kit: Kit, { call, steps }: TranscriptCall): boolean {
-  const { cancel } = kit.contract.channels[call.call] ?? {};
+function isCancelled(samples: Samples, { call, steps }: TranscriptCall): boolean {
+  const { cancel } = samples.contract.channels[call.call] ?? {};
   const last = steps
     .flatMap((step) => ("wire" in step && step.from === "client" && step.message ? [step.message] : []))
     .at(-1);
@@ -80,38 +80,38 @@ function fromServer(step: TranscriptStep): step is Sent {
 }
 
 /** The client under test ends what the transcript does not. */
-function endsItself(kit: Kit, { call, end }: TranscriptCall): boolean {
+function endsItself(samples: Samples, { call, end }: TranscriptCall): boolean {
   return (
     end?.from === "server" &&
-    (kit.contract.channels[call.call] !== undefined || end.how === "cut" || kit.ends(call.call))
+    (samples.contract.channels[call.call] !== undefined || end.how === "cut" || samples.ends(call.call))
   );
 }
 
 /** What the client does: it waits for what comes before each of its own steps. */
-function scriptOf(kit: Kit, recorded: TranscriptCall): ClientStep[] {
-  const script: ClientStep[] = [];
+function stepsOf(samples: Samples, recorded: TranscriptCall): ClientStep[] {
+  const steps: ClientStep[] = [];
   let unread = 0;
   const wait = () => {
-    if (unread > 0) script.push({ receive: unread });
+    if (unread > 0) steps.push({ receive: unread });
     unread = 0;
   };
   for (const step of recorded.steps) {
     if ("inner" in step) {
       wait();
-      script.push({ call: step.inner.call.call, input: step.inner.call.input });
+      steps.push({ call: step.inner.call.call, input: step.inner.call.input });
     } else if (step.from === "server") unread += step.message ? 1 : 0;
     else if (step.message) {
       wait();
-      script.push({ send: step.message });
+      steps.push({ send: step.message });
     }
   }
-  if (endsItself(kit, recorded) || endsByMessage(kit, recorded)) return script;
+  if (endsItself(samples, recorded) || endsByMessage(samples, recorded)) return steps;
   wait();
-  return [...script, { close: true }];
+  return [...steps, { close: true }];
 }
 
-function endsByMessage(kit: Kit, { call, steps }: TranscriptCall): boolean {
-  const { end = [] } = kit.contract.operations[call.call]?.answer.stream ?? {};
+function endsByMessage(samples: Samples, { call, steps }: TranscriptCall): boolean {
+  const { end = [] } = samples.contract.operations[call.call]?.answer.stream ?? {};
   return steps.some((step) => fromServer(step) && step.message !== undefined && end.includes(step.message.type));
 }
 
@@ -122,7 +122,7 @@ interface Notices {
 
 function notices(): Notices {
   let told = 0;
-  let taken = 0;
+  let awaited = 0;
   let wake = () => {};
   return {
     tell() {
@@ -130,8 +130,8 @@ function notices(): Notices {
       wake();
     },
     async next() {
-      taken++;
-      while (told < taken)
+      awaited++;
+      while (told < awaited)
         await new Promise<void>((resolve) => {
           wake = resolve;
         });
@@ -140,12 +140,12 @@ function notices(): Notices {
 }
 
 async function talkStream(
-  kit: Kit,
+  samples: Samples,
   { call, steps, end }: TranscriptCall,
   exchange: Exchange,
   asked: Notices,
 ): Promise<void> {
-  exchange.begin(kit.contract.operations[call.call]!.answer.status, "text/event-stream");
+  exchange.begin(samples.contract.operations[call.call]!.answer.status, "text/event-stream");
   for (const step of steps)
     if ("inner" in step) await asked.next();
     else await exchange.write(step.wire);
@@ -155,7 +155,7 @@ async function talkStream(
 }
 
 async function talkChannel(
-  kit: Kit,
+  samples: Samples,
   { call, steps, end }: TranscriptCall,
   exchange: Exchange,
   asked: Notices,
@@ -164,7 +164,7 @@ async function talkChannel(
   for (const step of steps)
     if ("inner" in step) await asked.next();
     else if (step.from === "server") frames.send(step.wire);
-    else if (step.message) await meetHeard(kit, call.call, frames, step.message as JsonMessage);
+    else if (step.message) await meetHeard(samples, call.call, frames, step.message as JsonMessage);
   if (end?.from !== "server") return;
   if (end.how === "cut") frames.cut();
   else frames.close(1000);

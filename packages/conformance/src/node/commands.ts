@@ -3,7 +3,7 @@ import { visible } from "@parlance/wire/internal/escape";
 import { parseHttpUrl } from "@parlance/wire/internal/http";
 import { Unmet } from "../case.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
-import type { Called, Told } from "../script.js";
+import type { Called, Told } from "../steps.js";
 import { type Answer, Broken, Program } from "./program.js";
 
 interface Start {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Duplex, Writable } from "node:stream";
 import * as ws from "ws";
 import { Unmet } from "../case.js";
-import type { Frame, Frames } from "../stage.js";
+import type { Frame, Frames } from "../tested.js";
 
 /** The frame parser of `ws`, which its types leave out. */
 const { Receiver } = ws as unknown as {
@@ -12,13 +12,13 @@ const { Receiver } = ws as unknown as {
 const CLOSE = 8;
 const PONG = 10;
 
-/** One end of an open WebSocket (RFC 6455), which sends any frame, right or wrong. `side` is that of the kit. */
+/** One end of an open WebSocket (RFC 6455), which sends any frame, right or wrong. `side` is that of the suite. */
 export function framesOf(socket: Duplex, side: "client" | "server", wait: number): Frames {
   const receiver = new Receiver({ isServer: side === "server", maxPayload: 1 << 26 });
   const frames: Frame[] = [];
   let wake: (() => void) | undefined;
   let over = false;
-  /** Whether the kit has sent its close frame. */
+  /** Whether the suite has sent its close frame. */
   let closing = false;
   const arrive = (frame: Frame) => {
     if (over) return;

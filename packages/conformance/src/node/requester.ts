@@ -4,7 +4,7 @@ import { request as secureRequest } from "node:https";
 import type { Socket } from "node:net";
 import { StringDecoder } from "node:string_decoder";
 import { Unmet } from "../case.js";
-import type { Answered, Asking, Frames, Head, Opened, Whole } from "../stage.js";
+import type { Answered, Asking, Frames, Head, Opened, Whole } from "../tested.js";
 import { type Trace, traced } from "../trace.js";
 import { framesOf } from "./frames.js";
 
@@ -15,7 +15,7 @@ export interface Target {
   readonly wait: number;
 }
 
-/** The kit as a client: sends requests as they are given, right or wrong. */
+/** The suite as a client: sends requests as they are given, right or wrong. */
 export class Requester {
   readonly #target: Target;
   readonly #trace: Trace;

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { Exchange } from "../stage.js";
+import type { Exchange } from "../tested.js";
 import { type Trace, traced } from "../trace.js";
 import { framesOf } from "./frames.js";
 
 type Serve = (exchange: Exchange) => Promise<void>;
 
-/** The kit as a server: answers requests as a case tells it, right or wrong. */
+/** The suite as a server: answers requests as a case tells it, right or wrong. */
 export class Responder {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -26,8 +26,11 @@ export class Responder {
       socket.on("error", () => {});
       socket.on("close", () => this.#sockets.delete(socket));
     });
-    this.#server.on("request", (incoming, outgoing) => void this.#take(incoming, outgoing));
-    this.#server.on("upgrade", (incoming, socket: Socket, head) => void this.#take(incoming, undefined, socket, head));
+    this.#server.on("request", (incoming, outgoing) => void this.#handle(incoming, outgoing));
+    this.#server.on(
+      "upgrade",
+      (incoming, socket: Socket, head) => void this.#handle(incoming, undefined, socket, head),
+    );
   }
 
   static async listen(trace: Trace, wait: number): Promise<Responder> {
@@ -51,7 +54,7 @@ export class Responder {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  async #take(incoming: IncomingMessage, outgoing?: ServerResponse, socket?: Socket, head?: Buffer): Promise<void> {
+  async #handle(incoming: IncomingMessage, outgoing?: ServerResponse, socket?: Socket, head?: Buffer): Promise<void> {
     const chunks: Buffer[] = [];
     try {
       if (outgoing) for await (const chunk of incoming) chunks.push(chunk);

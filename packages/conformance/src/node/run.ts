@@ -2,12 +2,12 @@ import { Violation } from "@parlance/wire";
 import { Budget, defaultCaseWithin, MAX_CASE_BYTES, RUN_WITHIN } from "../budget.js";
 import { type Case, type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
 import type { Suite } from "../cases.js";
-import { BYTES, base64 } from "../kit.js";
 import { Mask } from "../mask.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
 import type { Outcome, Result } from "../result.js";
+import { BYTES, base64, type Samples } from "../samples.js";
 import { type Listed, matcher } from "../select.js";
-import type { Asking, ClientStage, Exchange, ServerStage } from "../stage.js";
+import type { Asking, Exchange, TestedClient, TestedServer } from "../tested.js";
 import { Trace } from "../trace.js";
 import { Broken } from "./program.js";
 import { Requester, within } from "./requester.js";
@@ -44,25 +44,25 @@ const SILENT = 3;
  * Puts the cases to the peers, one after the other. Throws `Broken` where a peer has not answered one of its first three cases, and `Spent` where
  * the run has taken all that it may.
  */
-export async function runCases({ kit }: Suite, cases: readonly Case[], options: RunOptions): Promise<Result[]> {
+export async function runCases({ samples }: Suite, cases: readonly Case[], options: RunOptions): Promise<Result[]> {
   const { wait = 5000, signal, runWithin = RUN_WITHIN, caseWithin = defaultCaseWithin(wait) } = options;
   const began = performance.now();
   const budget = new Budget(runWithin);
-  const trace = new Trace(() => performance.now() - began, kit.contract.auth?.header, budget);
-  const mask = new Mask(kit.contract, options.token);
+  const trace = new Trace(() => performance.now() - began, samples.contract.auth?.header, budget);
+  const mask = new Mask(samples.contract, options.token);
   const results: Result[] = [];
   const known = listed(options.known);
   const flaky = listed(options.flaky);
   const heard: Heard = { answers: 0, last: "" };
   let silent = 0;
-  const plain: ClientStage["plain"] = new Map();
+  const plain: TestedClient["plain"] = new Map();
   for (const one of cases) {
     budget.begin();
     const attempt = () =>
       limited(budget, caseWithin, (over) =>
         one.side === "server"
-          ? serverCase(kit, one, trace, options, wait, heard, over)
-          : clientCase(kit, one, trace, { ...options, wait, plain }, heard, over),
+          ? serverCase(samples, one, trace, options, wait, heard, over)
+          : clientCase(samples, one, trace, { ...options, wait, plain }, heard, over),
       );
     const judged = await judge(one, attempt, trace, known, flaky);
     if (signal?.aborted) return results;
@@ -159,7 +159,7 @@ function flawOf(error: unknown): { expected: string; came: string } {
 }
 
 async function serverCase(
-  kit: Suite["kit"],
+  samples: Samples,
   one: ServerCase,
   trace: Trace,
   options: RunOptions,
@@ -168,22 +168,22 @@ async function serverCase(
   over: AbortSignal,
 ): Promise<void> {
   const { fixture } = options.server!;
-  const { auth } = kit.contract;
+  const { auth } = samples.contract;
   const token = options.token ?? (auth ? "conformance" : undefined);
   if (!fixture) {
     if (one.live === undefined) throw new NotOffered("needs a fixture (--server-cmd)");
   }
-  if (fixture && one.script.length === 0) throw new NotOffered("is for live servers (--server)");
+  if (fixture && one.acts.length === 0) throw new NotOffered("is for live servers (--server)");
   const sent = auth?.header === undefined ? { Authorization: `Bearer ${token}` } : { [auth.header]: token! };
   if (fixture)
-    await hearing(heard, fixture.begin({ case: one.id, script: one.script, ...(token !== undefined && { token }) }));
+    await hearing(heard, fixture.begin({ case: one.id, acts: one.acts, ...(token !== undefined && { token }) }));
   else heard.answers++;
   // A fixture that was started again has another URL.
   const { url } = options.server!;
   const requester = new Requester({ url, headers: token === undefined ? {} : sent, wait }, trace);
   over.addEventListener("abort", () => requester.cut());
   const mayWrite = fixture !== undefined || options.allowWrites === true;
-  const stage: ServerStage = {
+  const peer: TestedServer = {
     live: fixture === undefined,
     wait,
     request: async (asking) => requester.request(harmless(asking, mayWrite)),
@@ -192,7 +192,7 @@ async function serverCase(
     report: () => fixture!.report(one.id),
   };
   try {
-    await one.run(stage);
+    await one.run(peer);
   } catch (error) {
     const how = error instanceof NotOffered ? undefined : await fixture?.ended?.();
     if (how === undefined) throw error;
@@ -213,10 +213,10 @@ function harmless(asking: Asking, mayWrite: boolean, isSocket = false): Asking {
 }
 
 async function clientCase(
-  kit: Suite["kit"],
+  samples: Samples,
   one: ClientCase,
   trace: Trace,
-  options: RunOptions & Pick<ClientStage, "wait" | "plain">,
+  options: RunOptions & Pick<TestedClient, "wait" | "plain">,
   heard: Heard,
   over: AbortSignal,
 ): Promise<void> {
@@ -224,17 +224,17 @@ async function clientCase(
   // A port of its own, because a client may keep the connections of the case before.
   const responder = await Responder.listen(trace, wait);
   over.addEventListener("abort", () => void responder.close());
-  const stage: ClientStage = {
+  const peer: TestedClient = {
     wait,
     plain,
     async call(call, serve) {
       let failure: unknown;
       const exchanges: Promise<void>[] = [];
       let didCall = false;
-      const isUpload = kit.contract.operations[call.operation]?.binary !== undefined;
+      const isUpload = samples.contract.operations[call.operation]?.binary !== undefined;
       const uploaded = isUpload && { bytes: base64(BYTES) };
       responder.serve = (exchange) => {
-        didCall ||= isCall(kit, call.operation, exchange);
+        didCall ||= isCall(samples, call.operation, exchange);
         const served = serve(exchange, exchanges.length).catch((error) => {
           failure ??= error;
           exchange.cut();
@@ -254,7 +254,7 @@ async function clientCase(
             `a request of ${call.operation}`,
             `the client did not call: it reported ${JSON.stringify(told)}`,
           );
-        // A client may report before the kit has seen all that the case is about.
+        // A client may report before the suite has seen all that the case is about.
         await within(wait, `the whole exchange of ${call.operation}`, Promise.all(exchanges));
         if (failure !== undefined) throw failure;
         return told;
@@ -265,14 +265,14 @@ async function clientCase(
     },
   };
   try {
-    await one.run(stage);
+    await one.run(peer);
   } finally {
     await responder.close();
   }
 }
 
 /** Whether a request is that of an operation or channel, by its method and path. */
-function isCall(kit: Suite["kit"], name: string, { method, target, isSocket }: Exchange): boolean {
-  if (isSocket !== (kit.contract.channels[name] !== undefined)) return false;
-  return kit.talk.namesAt(method, target)?.includes(name) ?? false;
+function isCall(samples: Samples, name: string, { method, target, isSocket }: Exchange): boolean {
+  if (isSocket !== (samples.contract.channels[name] !== undefined)) return false;
+  return samples.talk.namesAt(method, target)?.includes(name) ?? false;
 }

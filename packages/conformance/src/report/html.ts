@@ -2,10 +2,10 @@ import { visibleLines } from "@parlance/wire/internal/escape";
 import { formatTrace, type Report, type Result } from "../result.js";
 
 /** One page without scripts: totals, and each case with what was expected and what came. */
-export function html({ contract, kit, totals, results, peers, ms, seed }: Report): string {
+export function html({ contract, version, totals, results, peers, ms, seed }: Report): string {
   const about = [
     ["Contract", `${contract.name} ${contract.digest}`],
-    ["Kit", kit],
+    ["Version", version],
     ...Object.entries(peers),
     ...(seed === undefined ? [] : [["Seed", String(seed)]]),
     ["Time", `${(ms / 1000).toFixed(1)} s`],

@@ -2,7 +2,7 @@ import { visibleLines } from "@parlance/wire/internal/escape";
 import type { Report, Result } from "../result.js";
 
 /** The form that CI systems read: a suite for each side, a test case for each case. */
-export function junit({ contract, kit, seed, results, ms }: Report): string {
+export function junit({ contract, version, seed, results, ms }: Report): string {
   const sides = [...new Set(results.map(({ side }) => side))];
   const suites = sides.map((side) => {
     const own = results.filter((one) => one.side === side);
@@ -11,7 +11,7 @@ export function junit({ contract, kit, seed, results, ms }: Report): string {
     const properties = Object.entries({
       contract: contract.name,
       digest: contract.digest,
-      kit,
+      version,
       ...(seed !== undefined && { seed }),
     });
     return [

@@ -1,84 +1,89 @@
 import { mediaType } from "@parlance/wire/internal/http";
 import { answerHeaders, carriedParameters } from "../carried.js";
 import { equal, meet, type ServerCase } from "../case.js";
-import { BYTES, base64, type Kit } from "../kit.js";
+import { BYTES, base64, type Samples } from "../samples.js";
 import { success } from "./operations.js";
 import { meetOk, openStream } from "./read.js";
 
 /** What travels beside JSON: bytes, headers of answers, parameters in headers and cookies. */
-export function carriedCases(kit: Kit): ServerCase[] {
-  return Object.keys(kit.contract.operations).flatMap((name) => [
-    ...parameters(kit, name),
-    ...uploads(kit, name),
-    ...downloads(kit, name),
-    ...headers(kit, name),
+export function carriedCases(samples: Samples): ServerCase[] {
+  return Object.keys(samples.contract.operations).flatMap((name) => [
+    ...parameters(samples, name),
+    ...uploads(samples, name),
+    ...downloads(samples, name),
+    ...headers(samples, name),
   ]);
 }
 
-function about(kit: Kit, name: string, id: string, place: string) {
+function about(samples: Samples, name: string, id: string, place: string) {
   return {
     id: `server/${name}/${id}`,
     side: "server",
     level: "must",
-    at: `${kit.placeOf(name)}/${place}`,
-    script: [success(kit, name)],
+    at: `${samples.placeOf(name)}/${place}`,
+    acts: [success(samples, name)],
   } as const;
 }
 
-function parameters(kit: Kit, name: string): ServerCase[] {
-  return carriedParameters(kit, name).map(({ key, place, value }) => ({
-    ...about(kit, name, `parameter/${key}`, `parameters/${key}`),
+function parameters(samples: Samples, name: string): ServerCase[] {
+  return carriedParameters(samples, name).map(({ key, place, value }) => ({
+    ...about(samples, name, `parameter/${key}`, `parameters/${key}`),
     title: `${name} gives ${key} of a ${place} to its handler`,
     kill: `lose-${place}`,
-    async run(stage) {
-      const { opened } = await openStream(kit, stage, name, kit.asking(name, { ...kit.input(name), [key]: value }));
+    async run(peer) {
+      const { opened } = await openStream(
+        samples,
+        peer,
+        name,
+        samples.asking(name, { ...samples.input(name), [key]: value }),
+      );
       opened.abort();
-      const came = (await stage.report()).find(({ call }) => call === name)?.input[key];
+      const came = (await peer.report()).find(({ call }) => call === name)?.input[key];
       meet(came !== undefined && equal(value, came), `${key}: ${JSON.stringify(value)}`, came ?? "none");
     },
   }));
 }
 
-function uploads(kit: Kit, name: string): ServerCase[] {
-  const { binary } = kit.contract.operations[name]!;
+function uploads(samples: Samples, name: string): ServerCase[] {
+  const { binary } = samples.contract.operations[name]!;
   if (binary === undefined) return [];
-  const asking = kit.asking(name, kit.input(name));
+  const asking = samples.asking(name, samples.input(name));
   return [
     {
-      ...about(kit, name, "upload", "binary"),
+      ...about(samples, name, "upload", "binary"),
       title: `${name} gives the bytes of its request to its handler`,
       kill: "alter-upload",
-      async run(stage) {
-        const { status, text } = await stage.request(asking);
+      async run(peer) {
+        const { status, text } = await peer.request(asking);
         meetOk({ status }, text);
-        const came = (await stage.report()).find(({ call }) => call === name)?.bytes;
+        const came = (await peer.report()).find(({ call }) => call === name)?.bytes;
         meet(came === base64(BYTES), `the bytes ${base64(BYTES)}`, came ?? "none");
       },
     },
     {
-      ...about(kit, name, "other-content-type", "binary"),
+      ...about(samples, name, "other-content-type", "binary"),
       title: `${name} refuses a body that is text/plain with 415`,
       level: "should",
       kill: "any-content-type",
-      async run(stage) {
+      async run(peer) {
         const headers = { ...asking.headers, "Content-Type": "text/plain" };
-        const { status, text } = await stage.request({ ...asking, headers });
+        const { status, text } = await peer.request({ ...asking, headers });
         meet(status === 415, "status 415", `${status} ${text}`);
       },
     },
   ];
 }
 
-function downloads(kit: Kit, name: string): ServerCase[] {
-  const { binary } = kit.contract.operations[name]!.answer;
+function downloads(samples: Samples, name: string): ServerCase[] {
+  const { binary } = samples.contract.operations[name]!.answer;
   if (binary === undefined) return [];
   return [
     {
-      ...about(kit, name, "download", "answer/binary"),
+      ...about(samples, name, "download", "answer/binary"),
       title: `${name} answers with the bytes of its handler, as ${binary}`,
       kill: "alter-download",
-      async run(stage) {
-        const { status, text, headers, bytes } = await stage.request(kit.asking(name, kit.input(name)));
+      async run(peer) {
+        const { status, text, headers, bytes } = await peer.request(samples.asking(name, samples.input(name)));
         meetOk({ status }, text);
         meet(
           mediaType(headers["content-type"]) === binary,
@@ -91,13 +96,13 @@ function downloads(kit: Kit, name: string): ServerCase[] {
   ];
 }
 
-function headers(kit: Kit, name: string): ServerCase[] {
-  return Object.entries(answerHeaders(kit, name) ?? {}).map(([key, value]) => ({
-    ...about(kit, name, `header/${key}`, `answer/headers/${key}`),
+function headers(samples: Samples, name: string): ServerCase[] {
+  return Object.entries(answerHeaders(samples, name) ?? {}).map(([key, value]) => ({
+    ...about(samples, name, `header/${key}`, `answer/headers/${key}`),
     title: `${name} answers with the header ${key} of its handler`,
     kill: "alter-answer-header",
-    async run(stage) {
-      const { status, text, headers } = await stage.request(kit.asking(name, kit.input(name)));
+    async run(peer) {
+      const { status, text, headers } = await peer.request(samples.asking(name, samples.input(name)));
       meetOk({ status }, text);
       const came = headers[key.toLowerCase()];
       meet(came === String(value), `${key}: ${value}`, came ?? "none");

@@ -1,6 +1,6 @@
 import type { ServerCase } from "../case.js";
-import type { Kit } from "../kit.js";
 import type { Lenient } from "../mutant.js";
+import type { Samples } from "../samples.js";
 import { transcriptCallsOf } from "../transcript-call.js";
 import { carriedCases } from "./carried.js";
 import { channelCases } from "./channels.js";
@@ -13,16 +13,16 @@ import { streamCases } from "./streams.js";
 import { transcriptCase } from "./transcripts.js";
 
 /** Every case that a contract gives for a server. */
-export async function serverCases(kit: Kit, lenient: Lenient): Promise<ServerCase[]> {
+export async function serverCases(samples: Samples, lenient: Lenient): Promise<ServerCase[]> {
   return [
-    ...operationCases(kit),
-    ...carriedCases(kit),
-    ...requestCases(kit),
-    ...(await schemaCases(kit, lenient)),
-    ...streamCases(kit),
-    ...channelCases(kit),
-    ...exchangeCases(kit),
-    ...transcriptCallsOf(kit).flatMap((call) => transcriptCase(kit, call) ?? []),
-    ...resumeCases(kit),
+    ...operationCases(samples),
+    ...carriedCases(samples),
+    ...requestCases(samples),
+    ...(await schemaCases(samples, lenient)),
+    ...streamCases(samples),
+    ...channelCases(samples),
+    ...exchangeCases(samples),
+    ...transcriptCallsOf(samples).flatMap((call) => transcriptCase(samples, call) ?? []),
+    ...resumeCases(samples),
   ];
 }

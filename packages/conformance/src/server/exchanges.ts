@@ -1,41 +1,41 @@
 import type { Exchange } from "@parlance/wire";
 import { OpenAsks } from "@parlance/wire/link";
 import { alike, meet, type ServerCase, Unmet } from "../case.js";
-import type { Kit } from "../kit.js";
-import type { JsonMessage } from "../script.js";
-import type { ServerStage } from "../stage.js";
+import type { Samples } from "../samples.js";
+import type { JsonMessage } from "../steps.js";
+import type { TestedServer } from "../tested.js";
 import { about, after, on } from "./channel-case.js";
 import { success } from "./operations.js";
 import { Messages, meetMessage, nextMessage } from "./read.js";
 
 /** Asks of either side on a channel or stream. */
-export function exchangeCases(kit: Kit): ServerCase[] {
-  return (kit.contract.exchanges ?? []).flatMap((exchange, index) => {
+export function exchangeCases(samples: Samples): ServerCase[] {
+  return (samples.contract.exchanges ?? []).flatMap((exchange, index) => {
     const at = `contract.json#/exchanges/${index}`;
-    const channel = Object.keys(kit.contract.channels).find((name) =>
-      kit.names(name, exchange.by).includes(exchange.ask),
+    const channel = Object.keys(samples.contract.channels).find((name) =>
+      samples.names(name, exchange.by).includes(exchange.ask),
     );
-    if (exchange.by === "client") return channel === undefined ? [] : busy(kit, channel, exchange, at);
-    return channel === undefined ? answeredByCall(kit, exchange, at) : serverAsks(kit, channel, exchange, at);
+    if (exchange.by === "client") return channel === undefined ? [] : busy(samples, channel, exchange, at);
+    return channel === undefined ? answeredByCall(samples, exchange, at) : serverAsks(samples, channel, exchange, at);
   });
 }
 
-function busy(kit: Kit, name: string, { ask, busy: refusal }: Exchange, at: string): ServerCase[] {
-  const message = kit.example(name, "client", ask);
+function busy(samples: Samples, name: string, { ask, busy: refusal }: Exchange, at: string): ServerCase[] {
+  const message = samples.example(name, "client", ask);
   if (refusal === undefined || !message) return [];
   return [
     {
-      ...about(kit, name, `busy/${ask}`),
+      ...about(samples, name, `busy/${ask}`),
       title: `a second ${ask} is answered with ${refusal} while the first is open`,
       at: `${at}/busy`,
       kill: "no-busy",
-      script: [after(kit, name, [{ receive: ask }, { hold: true }])],
-      run: (stage) =>
-        on(kit, stage, name, async (frames) => {
-          const text = kit.frame(name, "client", message);
+      acts: [after(samples, name, [{ receive: ask }, { hold: true }])],
+      run: (peer) =>
+        on(samples, peer, name, async (frames) => {
+          const text = samples.frame(name, "client", message);
           frames.send(text);
           frames.send(text);
-          const { type } = await nextMessage(kit, name, frames);
+          const { type } = await nextMessage(samples, name, frames);
           meet(type === refusal, refusal, type);
         }),
     },
@@ -44,22 +44,22 @@ function busy(kit: Kit, name: string, { ask, busy: refusal }: Exchange, at: stri
 
 /** An ask with a key, and an answer to it. */
 function keyed(
-  kit: Kit,
+  samples: Samples,
   name: string,
   exchange: Exchange,
   value: string,
 ): { ask: JsonMessage; answer: JsonMessage; partial?: JsonMessage } | undefined {
   const { ask, key, when, answers } = exchange;
   const reply = answers.find((one) => one.message !== undefined);
-  const example = kit.example(name, "server", ask);
-  const found = reply && kit.example(name, "client", reply.message!);
+  const example = samples.example(name, "server", ask);
+  const found = reply && samples.example(name, "client", reply.message!);
   if (key === undefined || !example || !found) return undefined;
   const own = reply.key ?? key;
   const [field, values] = Object.entries(reply.partial ?? {})[0] ?? [];
   const full =
     field === undefined
       ? found
-      : kit.said(name, "client", reply.message!).find((one) => !values!.includes(one.value[field]!))?.value;
+      : samples.said(name, "client", reply.message!).find((one) => !values!.includes(one.value[field]!))?.value;
   if (!full) return undefined;
   const asked = { ...example, ...when, [key]: value };
   const answer = { ...full, [own]: value };
@@ -69,14 +69,14 @@ function keyed(
     .flatMap(({ same = {} }) => Object.keys(same))
     .map((of) => [of, "conformance/other"]);
   const partial = { ...answer, [field]: values![0]!, ...Object.fromEntries(other) };
-  const asks = new OpenAsks(kit.contract, "server");
+  const asks = new OpenAsks(samples.contract, "server");
   asks.open({ ...asked, type: ask });
   return { ask: asked, answer, ...(asks.find({ ...partial, type: reply.message! })?.partial && { partial }) };
 }
 
-function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): ServerCase[] {
-  const one = keyed(kit, name, exchange, "conformance-1");
-  const two = keyed(kit, name, exchange, "conformance-2");
+function serverAsks(samples: Samples, name: string, exchange: Exchange, at: string): ServerCase[] {
+  const one = keyed(samples, name, exchange, "conformance-1");
+  const two = keyed(samples, name, exchange, "conformance-2");
   if (!one || !two) return [];
   const holds = (
     id: string,
@@ -86,16 +86,16 @@ function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): Ser
     asks: readonly JsonMessage[],
     answers: readonly JsonMessage[],
   ): ServerCase => ({
-    ...about(kit, name, `${id}/${exchange.ask}`),
+    ...about(samples, name, `${id}/${exchange.ask}`),
     title,
     at,
     kill,
-    script: [after(kit, name, [...asks.map((ask) => ({ ask })), { hold: true }])],
-    run: (stage) =>
-      on(kit, stage, name, async (frames) => {
-        for (const ask of asks) await meetMessage(kit, name, frames, ask);
-        for (const message of sends) frames.send(kit.frame(name, "client", message));
-        await meetAnswers(stage, name, answers);
+    acts: [after(samples, name, [...asks.map((ask) => ({ ask })), { hold: true }])],
+    run: (peer) =>
+      on(samples, peer, name, async (frames) => {
+        for (const ask of asks) await meetMessage(samples, name, frames, ask);
+        for (const message of sends) frames.send(samples.frame(name, "client", message));
+        await meetAnswers(peer, name, answers);
       }),
   });
   const cases = [
@@ -138,10 +138,10 @@ function serverAsks(kit: Kit, name: string, exchange: Exchange, at: string): Ser
   return cases;
 }
 
-async function meetAnswers(stage: ServerStage, name: string, expected: readonly JsonMessage[]): Promise<void> {
-  const until = Date.now() + stage.wait;
+async function meetAnswers(peer: TestedServer, name: string, expected: readonly JsonMessage[]): Promise<void> {
+  const until = Date.now() + peer.wait;
   for (;;) {
-    const answers = (await stage.report()).find(({ call }) => call === name)?.answers ?? [];
+    const answers = (await peer.report()).find(({ call }) => call === name)?.answers ?? [];
     // The second ask may be answered before the first.
     if (alike(expected, answers)) return;
     if (answers.length > expected.length || Date.now() > until)
@@ -151,41 +151,41 @@ async function meetAnswers(stage: ServerStage, name: string, expected: readonly 
 }
 
 /** An ask on a stream that an operation answers: a second answer is refused. */
-function answeredByCall(kit: Kit, exchange: Exchange, at: string): ServerCase[] {
+function answeredByCall(samples: Samples, exchange: Exchange, at: string): ServerCase[] {
   const { ask, key, when } = exchange;
-  const stream = Object.keys(kit.contract.operations).find((name) => kit.names(name, "server").includes(ask));
+  const stream = Object.keys(samples.contract.operations).find((name) => samples.names(name, "server").includes(ask));
   const message =
     stream === undefined
       ? undefined
-      : kit.said(stream, "server", ask).find(({ value }) => alike(when ?? {}, value))?.value;
-  const { session } = kit.contract;
+      : samples.said(stream, "server", ask).find(({ value }) => alike(when ?? {}, value))?.value;
+  const { session } = samples.contract;
   if (stream === undefined || session === undefined || !message || key === undefined) return [];
   // What comes first opens the stream.
-  const before = kit.flow(stream).find(({ type }) => type !== ask);
+  const before = samples.flow(stream).find(({ type }) => type !== ask);
   return exchange.answers.flatMap(({ operation, key: own = key }): ServerCase[] => {
     if (operation === undefined) return [];
-    const shared = session === undefined ? {} : { [session]: kit.input(stream)[session]! };
-    const asking = kit.asking(operation, { ...kit.input(operation), ...shared, [own]: message[key]! });
+    const shared = session === undefined ? {} : { [session]: samples.input(stream)[session]! };
+    const asking = samples.asking(operation, { ...samples.input(operation), ...shared, [own]: message[key]! });
     return [
       {
-        ...about(kit, operation, `double/${ask}`),
+        ...about(samples, operation, `double/${ask}`),
         level: "should",
         title: `a second ${operation} for the same ${ask} is refused`,
         at,
         kill: "answer-twice",
-        script: [
+        acts: [
           { call: stream, steps: [...(before ? [{ send: before }] : []), { ask: message }, { hold: true }] },
-          success(kit, operation),
+          success(samples, operation),
         ],
-        async run(stage) {
-          const opened = await stage.open(kit.asking(stream, kit.input(stream)));
+        async run(peer) {
+          const opened = await peer.open(samples.asking(stream, samples.input(stream)));
           try {
-            const messages = new Messages(kit, stream, opened);
+            const messages = new Messages(samples, stream, opened);
             for (let came = await messages.next(); came?.type !== ask; came = await messages.next())
               meet(came !== undefined, ask, "the end of the stream");
-            const first = await stage.request(asking);
+            const first = await peer.request(asking);
             meet(first.status < 300, "the first answer to be taken", `${first.status} ${first.text}`);
-            const second = await stage.request(asking);
+            const second = await peer.request(asking);
             meet(second.status >= 400, "the second answer to be refused", `${second.status} ${second.text}`);
           } finally {
             opened.abort();

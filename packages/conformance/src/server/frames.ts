@@ -1,6 +1,6 @@
 import { meet, type ServerCase } from "../case.js";
-import type { Kit } from "../kit.js";
-import type { Frame, Frames } from "../stage.js";
+import type { Samples } from "../samples.js";
+import type { Frame, Frames } from "../tested.js";
 import { about, after, meetReceived, on, unknownMessage, usual } from "./channel-case.js";
 import { success } from "./operations.js";
 import { isFaultOf, meetRefusal, shown } from "./read.js";
@@ -11,10 +11,10 @@ const BINARY = 2;
 const PING = 9;
 
 /** How messages arrive: in fragments, unknown, broken or binary frames, with pings between them. */
-export function frameCases(kit: Kit, name: string): ServerCase[] {
-  const message = usual(kit, name);
-  const text = kit.frame(name, "client", message);
-  const script = [after(kit, name, [{ receive: message.type }, { hold: true }])];
+export function frameCases(samples: Samples, name: string): ServerCase[] {
+  const message = usual(samples, name);
+  const text = samples.frame(name, "client", message);
+  const acts = [after(samples, name, [{ receive: message.type }, { hold: true }])];
   const arrives = (
     id: string,
     title: string,
@@ -22,30 +22,30 @@ export function frameCases(kit: Kit, name: string): ServerCase[] {
     send: (frames: Frames) => void,
     then?: (frames: Frames) => Promise<void>,
   ): ServerCase => ({
-    ...about(kit, name, id),
+    ...about(samples, name, id),
     title: `${name} ${title}`,
     kill,
-    script,
-    run: (stage) =>
-      on(kit, stage, name, async (frames) => {
+    acts,
+    run: (peer) =>
+      on(samples, peer, name, async (frames) => {
         send(frames);
-        await meetReceived(stage, name, message);
+        await meetReceived(peer, name, message);
         await then?.(frames);
       }),
   });
   const refuses = (id: string, what: string, kill: string, send: (frames: Frames) => void): ServerCase => ({
-    ...about(kit, name, id),
+    ...about(samples, name, id),
     title: `${name} refuses ${what}`,
     kill,
-    script: [success(kit, name)],
-    run: (stage) =>
-      on(kit, stage, name, async (frames) => {
+    acts: [success(samples, name)],
+    run: (peer) =>
+      on(samples, peer, name, async (frames) => {
         send(frames);
-        await meetRefusal(kit, name, frames, what);
+        await meetRefusal(samples, name, frames, what);
       }),
   });
   const third = Math.ceil(text.length / 3);
-  const unknown = unknownMessage(kit, name, "client");
+  const unknown = unknownMessage(samples, name, "client");
   return [
     arrives("fragments", "reads a message in three fragments with a ping between them", "no-fragments", (frames) => {
       frames.frame(TEXT, text.slice(0, third), false);
@@ -66,7 +66,7 @@ export function frameCases(kit: Kit, name: string): ServerCase[] {
             },
             meetOpen,
           ),
-          ...(kit.answersByOrder
+          ...(samples.answersByOrder
             ? []
             : [
                 arrives(
@@ -77,7 +77,7 @@ export function frameCases(kit: Kit, name: string): ServerCase[] {
                     frames.send(JSON.stringify(unknown));
                     frames.send(text);
                   },
-                  (frames) => meetSilence(kit, name, frames),
+                  (frames) => meetSilence(samples, name, frames),
                 ),
               ]),
         ]),
@@ -86,18 +86,18 @@ export function frameCases(kit: Kit, name: string): ServerCase[] {
       ...refuses("binary", "a message in a binary frame", "any-binary", (frames) => frames.frame(BINARY, text)),
       level: "should",
     },
-    pingCase(kit, name),
+    pingCase(samples, name),
   ];
 }
 
-function pingCase(kit: Kit, name: string): ServerCase {
+function pingCase(samples: Samples, name: string): ServerCase {
   return {
-    ...about(kit, name, "ping"),
+    ...about(samples, name, "ping"),
     title: `${name} answers a ping with a pong of the same text`,
     kill: "no-pong",
-    script: [success(kit, name)],
-    run: (stage) =>
-      on(kit, stage, name, async (frames) => {
+    acts: [success(samples, name)],
+    run: (peer) =>
+      on(samples, peer, name, async (frames) => {
         frames.frame(PING, "parlance");
         const frame = await frames.next();
         meet("pong" in frame && frame.pong === "parlance", "a pong with parlance", shown(frame));
@@ -111,11 +111,11 @@ async function meetOpen(frames: Frames): Promise<void> {
 }
 
 /** Meets a pong, and before it neither a fault nor a message that the contract does not define: a newer client would take it for its answer. */
-async function meetSilence(kit: Kit, name: string, frames: Frames): Promise<void> {
+async function meetSilence(samples: Samples, name: string, frames: Frames): Promise<void> {
   for (const frame of await untilPong(frames)) {
     if (!("text" in frame)) continue;
-    const read = kit.codec(name, "server").decode({ data: frame.text });
-    const isFault = "message" in read && isFaultOf(kit, name, read.message.type);
+    const read = samples.codec(name, "server").decode({ data: frame.text });
+    const isFault = "message" in read && isFaultOf(samples, name, read.message.type);
     meet("message" in read && !isFault, "no error", frame.text);
   }
 }

@@ -1,8 +1,8 @@
 import { decoder, type SseEvent } from "@parlance/wire";
 import { alike, meet, NotOffered, Unmet } from "../case.js";
-import type { Kit } from "../kit.js";
-import type { JsonMessage } from "../script.js";
-import type { Asking, Frame, Frames, Opened, ServerStage, Whole } from "../stage.js";
+import type { Samples } from "../samples.js";
+import type { JsonMessage } from "../steps.js";
+import type { Asking, Frame, Frames, Opened, TestedServer, Whole } from "../tested.js";
 
 /** Whether an answer is a success. Its exact status has a case of its own. */
 export function meetOk({ status }: { readonly status: number }, body = ""): void {
@@ -26,7 +26,7 @@ export class Messages {
     onTooLarge() {},
     maxSize: 1 << 24,
   });
-  readonly #kit: Kit;
+  readonly #samples: Samples;
   readonly #name: string;
 
   /** Whether the sentinel has come. */
@@ -35,8 +35,8 @@ export class Messages {
   /** How the first message that was not written in its documented form was read. */
   rereading: string | undefined;
 
-  constructor(kit: Kit, name: string, opened: Opened) {
-    this.#kit = kit;
+  constructor(samples: Samples, name: string, opened: Opened) {
+    this.#samples = samples;
     this.#name = name;
     this.#opened = opened;
   }
@@ -60,15 +60,15 @@ export class Messages {
         this.hasSentinel = true;
         return undefined;
       }
-      const read = this.#kit.codec(this.#name, "server").decode(event);
+      const read = this.#samples.codec(this.#name, "server").decode(event);
       if (!("message" in read)) continue;
-      this.rereading ??= this.#kit.talk.rereading("server", event.data, read.message, event.event);
+      this.rereading ??= this.#samples.talk.rereading("server", event.data, read.message, event.event);
       return read.message as JsonMessage;
     }
   }
 
   get #sentinel(): string | undefined {
-    return this.#kit.contract.operations[this.#name]?.answer.stream?.sentinel;
+    return this.#samples.contract.operations[this.#name]?.answer.stream?.sentinel;
   }
 
   async meet(expected: readonly JsonMessage[]): Promise<void> {
@@ -79,40 +79,50 @@ export class Messages {
   }
 }
 
-export async function openStream(kit: Kit, stage: ServerStage, name: string, asking?: Asking) {
-  const opened = await stage.open(asking ?? kit.asking(name, kit.input(name)));
+export async function openStream(samples: Samples, peer: TestedServer, name: string, asking?: Asking) {
+  const opened = await peer.open(asking ?? samples.asking(name, samples.input(name)));
   if (opened.status >= 300) meetOk(opened, await opened.rest());
-  return { opened, messages: new Messages(kit, name, opened) };
+  return { opened, messages: new Messages(samples, name, opened) };
 }
 
-export async function openSocket(kit: Kit, stage: ServerStage, name: string, input = kit.input(name)): Promise<Frames> {
-  const frames = await stage.socket(kit.asking(name, input));
+export async function openSocket(
+  samples: Samples,
+  peer: TestedServer,
+  name: string,
+  input = samples.input(name),
+): Promise<Frames> {
+  const frames = await peer.socket(samples.asking(name, input));
   if ("status" in frames) throw new Unmet("a WebSocket to open (101)", `${frames.status} ${frames.text}`);
   return frames;
 }
 
 /** Opens a channel and holds its opening. */
-export async function openChannel(kit: Kit, stage: ServerStage, name: string): Promise<Frames> {
-  const frames = await openSocket(kit, stage, name);
-  const { client, server } = kit.opening(name);
-  for (const message of client) frames.send(kit.frame(name, "client", message));
-  for (const message of server) await meetMessage(kit, name, frames, message);
+export async function openChannel(samples: Samples, peer: TestedServer, name: string): Promise<Frames> {
+  const frames = await openSocket(samples, peer, name);
+  const { client, server } = samples.opening(name);
+  for (const message of client) frames.send(samples.frame(name, "client", message));
+  for (const message of server) await meetMessage(samples, name, frames, message);
   return frames;
 }
 
 /** The next message of a channel. */
-export async function nextMessage(kit: Kit, name: string, frames: Frames): Promise<JsonMessage> {
+export async function nextMessage(samples: Samples, name: string, frames: Frames): Promise<JsonMessage> {
   for (;;) {
     const frame = await frames.next();
     if ("pong" in frame) continue;
     if (!("text" in frame)) throw new Unmet("a message", shown(frame));
-    const read = kit.codec(name, "server").decode({ data: frame.text });
+    const read = samples.codec(name, "server").decode({ data: frame.text });
     if ("message" in read) return read.message as JsonMessage;
   }
 }
 
-export async function meetMessage(kit: Kit, name: string, frames: Frames, expected: JsonMessage): Promise<void> {
-  const came = await nextMessage(kit, name, frames);
+export async function meetMessage(
+  samples: Samples,
+  name: string,
+  frames: Frames,
+  expected: JsonMessage,
+): Promise<void> {
+  const came = await nextMessage(samples, name, frames);
   meet(alike(expected, came), JSON.stringify(expected), came);
 }
 
@@ -122,13 +132,13 @@ export function shown(frame: Frame): string {
 }
 
 /** Whether a message of a channel's server reports a failure. */
-export function isFaultOf(kit: Kit, name: string, type: string): boolean {
-  const { fault, server } = kit.contract.channels[name]!;
-  return type === fault || (server.includes(type) && kit.contract.messages[type]?.fault !== undefined);
+export function isFaultOf(samples: Samples, name: string, type: string): boolean {
+  const { fault, server } = samples.contract.channels[name]!;
+  return type === fault || (server.includes(type) && samples.contract.messages[type]?.fault !== undefined);
 }
 
 /** A channel's refusal of a frame: the contract's fault, or a close that is no success. Anything else that arrives before it is passed over. */
-export async function meetRefusal(kit: Kit, name: string, frames: Frames, what: string): Promise<void> {
+export async function meetRefusal(samples: Samples, name: string, frames: Frames, what: string): Promise<void> {
   for (;;) {
     const frame = await frames.next().catch((error) => {
       throw error instanceof Unmet ? new Unmet(`${what} to be refused`, error.came) : error;
@@ -138,9 +148,9 @@ export async function meetRefusal(kit: Kit, name: string, frames: Frames, what: 
       return;
     }
     if (!("text" in frame)) continue;
-    const read = kit.codec(name, "server").decode({ data: frame.text });
+    const read = samples.codec(name, "server").decode({ data: frame.text });
     if (!("message" in read)) continue;
-    if (isFaultOf(kit, name, read.message.type)) return;
+    if (isFaultOf(samples, name, read.message.type)) return;
   }
 }
 
@@ -153,7 +163,7 @@ export function meetOffered(name: string, { status }: { readonly status: number 
 }
 
 /** An answer that refuses with one of the statuses. */
-export function meetRefused({ live }: ServerStage, answer: Whole, statuses: readonly number[], what: string): void {
+export function meetRefused({ live }: TestedServer, answer: Whole, statuses: readonly number[], what: string): void {
   if (statuses.includes(answer.status)) return;
   if (live) meetOffered(what, answer);
   meet(false, `${statuses.join(" or ")} for ${what}`, `${answer.status} ${answer.text}`);

@@ -1,14 +1,14 @@
 import { formatCursor, newKey, parseResumable, RESUME } from "@parlance/wire";
 import { meet, NotOffered, type ServerCase } from "../case.js";
-import type { Kit } from "../kit.js";
+import type { Samples } from "../samples.js";
 import { openStream } from "./read.js";
 
 /** Only for a server that offers to resume: a cut stream goes on with the next message. */
-export function resumeCases(kit: Kit): ServerCase[] {
-  return Object.entries(kit.contract.operations).flatMap(([name, { answer }]) => {
-    const flow = answer.stream && kit.ends(name) ? kit.flow(name) : [];
+export function resumeCases(samples: Samples): ServerCase[] {
+  return Object.entries(samples.contract.operations).flatMap(([name, { answer }]) => {
+    const flow = answer.stream && samples.ends(name) ? samples.flow(name) : [];
     if (flow.length < 2) return [];
-    const at = `${kit.placeOf(name)}/answer/stream`;
+    const at = `${samples.placeOf(name)}/answer/stream`;
     return [
       {
         id: `server/${name}/resume`,
@@ -17,12 +17,12 @@ export function resumeCases(kit: Kit): ServerCase[] {
         title: `${name} goes on after a cut with the message after the last one that came`,
         at,
         kill: "forget-stream",
-        script: [{ call: name, steps: flow.map((send) => ({ send })) }],
-        async run(stage) {
-          const asking = kit.asking(name, kit.input(name));
+        acts: [{ call: name, steps: flow.map((send) => ({ send })) }],
+        async run(peer) {
+          const asking = samples.asking(name, samples.input(name));
           const key = newKey();
           const headers = { ...asking.headers, [RESUME]: key };
-          const { opened, messages } = await openStream(kit, stage, name, { ...asking, headers });
+          const { opened, messages } = await openStream(samples, peer, name, { ...asking, headers });
           const offered = parseResumable(opened.headers[RESUME.toLowerCase()] ?? null);
           if (!offered) {
             opened.abort();
@@ -36,9 +36,13 @@ export function resumeCases(kit: Kit): ServerCase[] {
             Accept: "text/event-stream",
             "Last-Event-ID": formatCursor({ epoch, seq: 1 }),
           };
-          const again = await openStream(kit, stage, name, { method: "GET", target: asking.target, headers: cursor });
+          const again = await openStream(samples, peer, name, {
+            method: "GET",
+            target: asking.target,
+            headers: cursor,
+          });
           await again.messages.meet(flow.slice(1));
-          const calls = (await stage.report()).filter(({ call }) => call === name);
+          const calls = (await peer.report()).filter(({ call }) => call === name);
           meet(calls.length === 1, "the handler to be called once", `${calls.length} calls`);
           again.opened.abort();
         },

@@ -1,38 +1,43 @@
 import { mediaType } from "@parlance/wire/internal/http";
 import { equal, meet, type ServerCase, Unmet } from "../case.js";
-import type { Kit } from "../kit.js";
-import type { Act, JsonMessage, ServerStep } from "../script.js";
+import type { Samples } from "../samples.js";
+import type { Act, JsonMessage, ServerStep } from "../steps.js";
 import { Messages, meetOffered, openStream } from "./read.js";
 
 /** Streams: each message, order, ends, failures, what is sent at once, and cancelling. */
-export function streamCases(kit: Kit): ServerCase[] {
-  return Object.entries(kit.contract.operations).flatMap(([name, { answer }]) =>
+export function streamCases(samples: Samples): ServerCase[] {
+  return Object.entries(samples.contract.operations).flatMap(([name, { answer }]) =>
     answer.stream
       ? [
-          ...messages(kit, name),
-          ...heads(kit, name),
-          ...deliveries(kit, name),
-          ...ends(kit, name),
-          ...failures(kit, name),
-          liveStream(kit, name),
+          ...messages(samples, name),
+          ...heads(samples, name),
+          ...deliveries(samples, name),
+          ...ends(samples, name),
+          ...failures(samples, name),
+          liveStream(samples, name),
         ]
       : [],
   );
 }
 
 /** What the handler sends: the messages, and then an end. */
-function sending(kit: Kit, name: string, messages: readonly JsonMessage[], more: readonly ServerStep[] = []): Act {
-  const last: ServerStep[] = more.length > 0 || kit.ends(name) ? [...more] : [{ hold: true }];
+function sending(
+  samples: Samples,
+  name: string,
+  messages: readonly JsonMessage[],
+  more: readonly ServerStep[] = [],
+): Act {
+  const last: ServerStep[] = more.length > 0 || samples.ends(name) ? [...more] : [{ hold: true }];
   return { call: name, steps: [...messages.map((send) => ({ send })), ...last] };
 }
 
-function messages(kit: Kit, name: string): ServerCase[] {
-  const { end = [], mayEnd = [] } = kit.contract.operations[name]!.answer.stream!;
-  const last = kit.flow(name).at(-1)!;
-  return kit.names(name, "server").flatMap((type) =>
-    kit.said(name, "server", type).map(({ value, at, name: which }): ServerCase => {
+function messages(samples: Samples, name: string): ServerCase[] {
+  const { end = [], mayEnd = [] } = samples.contract.operations[name]!.answer.stream!;
+  const last = samples.flow(name).at(-1)!;
+  return samples.names(name, "server").flatMap((type) =>
+    samples.said(name, "server", type).map(({ value, at, name: which }): ServerCase => {
       const isEnd = end.includes(type) || mayEnd.includes(type);
-      const all = isEnd || !kit.ends(name) ? [value] : [value, last];
+      const all = isEnd || !samples.ends(name) ? [value] : [value, last];
       return {
         id: `server/${name}/message/${type}/${which}`,
         side: "server",
@@ -40,9 +45,9 @@ function messages(kit: Kit, name: string): ServerCase[] {
         title: `${name} sends ${type} as its handler gave it`,
         at,
         kill: "alter-message",
-        script: [sending(kit, name, all)],
-        async run(stage) {
-          const { opened, messages } = await openStream(kit, stage, name);
+        acts: [sending(samples, name, all)],
+        async run(peer) {
+          const { opened, messages } = await openStream(samples, peer, name);
           await messages.meet([value]);
           opened.abort();
         },
@@ -52,21 +57,21 @@ function messages(kit: Kit, name: string): ServerCase[] {
 }
 
 /** The head of the answer, and the names of its events. */
-function heads(kit: Kit, name: string): ServerCase[] {
-  const flow = kit.flow(name);
-  const at = `${kit.placeOf(name)}/answer/stream`;
+function heads(samples: Samples, name: string): ServerCase[] {
+  const flow = samples.flow(name);
+  const at = `${samples.placeOf(name)}/answer/stream`;
   const about = { side: "server", level: "must", at } as const;
-  const { status } = kit.contract.operations[name]!.answer;
-  const { tag } = kit.contract;
+  const { status } = samples.contract.operations[name]!.answer;
+  const { tag } = samples.contract;
   const named: ServerCase = {
     ...about,
     at: "contract.json#/tag/event",
     id: `server/${name}/event-names`,
     title: `the events of ${name} have the names of their messages`,
     kill: "wrong-event",
-    script: [sending(kit, name, flow)],
-    async run(stage) {
-      const { opened, messages } = await openStream(kit, stage, name);
+    acts: [sending(samples, name, flow)],
+    async run(peer) {
+      const { opened, messages } = await openStream(samples, peer, name);
       for (const { type } of flow) {
         const came = await messages.event();
         meet(came?.event === type, `the event ${type}`, came ?? "the end of the body");
@@ -77,13 +82,13 @@ function heads(kit: Kit, name: string): ServerCase[] {
   return [
     {
       ...about,
-      at: `${kit.placeOf(name)}/answer/status`,
+      at: `${samples.placeOf(name)}/answer/status`,
       id: `server/${name}/status`,
       title: `${name} answers with ${status}`,
       kill: "wrong-status",
-      script: [sending(kit, name, flow)],
-      async run(stage) {
-        const { opened } = await openStream(kit, stage, name);
+      acts: [sending(samples, name, flow)],
+      async run(peer) {
+        const { opened } = await openStream(samples, peer, name);
         opened.abort();
         meet(opened.status === status, `status ${status}`, opened.status);
       },
@@ -94,9 +99,9 @@ function heads(kit: Kit, name: string): ServerCase[] {
       id: `server/${name}/event-stream`,
       title: `${name} answers with text/event-stream`,
       kill: "wrong-type",
-      script: [sending(kit, name, flow)],
-      async run(stage) {
-        const { opened } = await openStream(kit, stage, name);
+      acts: [sending(samples, name, flow)],
+      async run(peer) {
+        const { opened } = await openStream(samples, peer, name);
         opened.abort();
         meet(
           mediaType(opened.headers["content-type"]) === "text/event-stream",
@@ -109,17 +114,17 @@ function heads(kit: Kit, name: string): ServerCase[] {
 }
 
 /** The order of messages, and when each is sent. */
-function deliveries(kit: Kit, name: string): ServerCase[] {
-  const flow = kit.flow(name);
-  const about = { side: "server", level: "must", at: `${kit.placeOf(name)}/answer/stream` } as const;
+function deliveries(samples: Samples, name: string): ServerCase[] {
+  const flow = samples.flow(name);
+  const about = { side: "server", level: "must", at: `${samples.placeOf(name)}/answer/stream` } as const;
   const ordered: ServerCase = {
     ...about,
     id: `server/${name}/order`,
     title: `${name} sends its messages in the order of its handler`,
     kill: "swap-messages",
-    script: [sending(kit, name, flow)],
-    async run(stage) {
-      const { opened, messages } = await openStream(kit, stage, name);
+    acts: [sending(samples, name, flow)],
+    async run(peer) {
+      const { opened, messages } = await openStream(samples, peer, name);
       await messages.meet(flow);
       opened.abort();
     },
@@ -131,9 +136,9 @@ function deliveries(kit: Kit, name: string): ServerCase[] {
       id: `server/${name}/at-once`,
       title: `${name} sends each message when its handler does, not at the end`,
       kill: "buffer",
-      script: [sending(kit, name, flow.slice(0, 1), [{ hold: true }])],
-      async run(stage) {
-        const { opened, messages } = await openStream(kit, stage, name);
+      acts: [sending(samples, name, flow.slice(0, 1), [{ hold: true }])],
+      async run(peer) {
+        const { opened, messages } = await openStream(samples, peer, name);
         await messages.meet(flow.slice(0, 1));
         opened.abort();
       },
@@ -144,14 +149,14 @@ function deliveries(kit: Kit, name: string): ServerCase[] {
       id: `server/${name}/cancel`,
       title: `the handler of ${name} is stopped when its caller goes`,
       kill: "no-cancel",
-      script: [sending(kit, name, flow.slice(0, 1), [{ hold: true }])],
-      async run(stage) {
-        const { opened, messages } = await openStream(kit, stage, name);
+      acts: [sending(samples, name, flow.slice(0, 1), [{ hold: true }])],
+      async run(peer) {
+        const { opened, messages } = await openStream(samples, peer, name);
         await messages.meet(flow.slice(0, 1));
         opened.abort();
-        const until = Date.now() + stage.wait;
+        const until = Date.now() + peer.wait;
         for (;;) {
-          const called = (await stage.report()).find(({ call }) => call === name);
+          const called = (await peer.report()).find(({ call }) => call === name);
           if (called?.gone) return;
           if (Date.now() > until) throw new Unmet("the handler to be stopped", called ?? "no call");
           await new Promise((resolve) => setTimeout(resolve, 10));
@@ -161,14 +166,14 @@ function deliveries(kit: Kit, name: string): ServerCase[] {
   ];
 }
 
-function ends(kit: Kit, name: string): ServerCase[] {
-  const { end = [], mayEnd = [], sentinel } = kit.contract.operations[name]!.answer.stream!;
-  const at = `${kit.placeOf(name)}/answer/stream`;
+function ends(samples: Samples, name: string): ServerCase[] {
+  const { end = [], mayEnd = [], sentinel } = samples.contract.operations[name]!.answer.stream!;
+  const at = `${samples.placeOf(name)}/answer/stream`;
   const cases = [...end, ...mayEnd].flatMap((type): ServerCase[] => {
-    const last = kit.example(name, "server", type);
+    const last = samples.example(name, "server", type);
     if (!last) return [];
     const all = [
-      ...kit
+      ...samples
         .flow(name)
         .slice(0, 1)
         .filter((one) => one.type !== type && !end.includes(one.type)),
@@ -182,9 +187,9 @@ function ends(kit: Kit, name: string): ServerCase[] {
         title: `the body of ${name} ends after ${type}`,
         at: `${at}/${end.includes(type) ? "end" : "mayEnd"}`,
         kill: "no-end",
-        script: [sending(kit, name, all)],
-        async run(stage) {
-          const { opened, messages } = await openStream(kit, stage, name);
+        acts: [sending(samples, name, all)],
+        async run(peer) {
+          const { opened, messages } = await openStream(samples, peer, name);
           await messages.meet(all);
           await opened.rest().catch((error) => {
             throw error instanceof Unmet ? new Unmet(`the body to end after ${type}`, error.came) : error;
@@ -194,7 +199,7 @@ function ends(kit: Kit, name: string): ServerCase[] {
     ];
   });
   for (const type of end) {
-    const last = kit.example(name, "server", type);
+    const last = samples.example(name, "server", type);
     if (!last) continue;
     cases.push({
       id: `server/${name}/over/${type}`,
@@ -203,9 +208,9 @@ function ends(kit: Kit, name: string): ServerCase[] {
       title: `${name} sends no message after ${type}`,
       at: `${at}/end`,
       kill: "send-on",
-      script: [sending(kit, name, [last])],
-      async run(stage) {
-        const { messages } = await openStream(kit, stage, name);
+      acts: [sending(samples, name, [last])],
+      async run(peer) {
+        const { messages } = await openStream(samples, peer, name);
         await messages.meet([last]);
         const more = await messages.next();
         meet(more === undefined, `nothing after ${type}`, more);
@@ -220,9 +225,9 @@ function ends(kit: Kit, name: string): ServerCase[] {
       title: `${name} ends with the event ${sentinel}`,
       at: `${at}/sentinel`,
       kill: "no-sentinel",
-      script: [sending(kit, name, kit.flow(name))],
-      async run(stage) {
-        const { messages } = await openStream(kit, stage, name);
+      acts: [sending(samples, name, samples.flow(name))],
+      async run(peer) {
+        const { messages } = await openStream(samples, peer, name);
         let last: string | undefined;
         for (let event = await messages.event(); event; event = await messages.event()) last = event.data;
         meet(last === sentinel, sentinel, last ?? "no event");
@@ -232,14 +237,14 @@ function ends(kit: Kit, name: string): ServerCase[] {
 }
 
 /** What a handler's return and its failure do to a stream. */
-function failures(kit: Kit, name: string): ServerCase[] {
-  const { end = [], mayEnd = [], fault, closedBy } = kit.contract.operations[name]!.answer.stream!;
-  const at = `${kit.placeOf(name)}/answer/stream`;
+function failures(samples: Samples, name: string): ServerCase[] {
+  const { end = [], mayEnd = [], fault, closedBy } = samples.contract.operations[name]!.answer.stream!;
+  const at = `${samples.placeOf(name)}/answer/stream`;
   const cases: ServerCase[] = [];
-  const flow = kit.flow(name);
+  const flow = samples.flow(name);
   // A stream that another call closes goes on when its handler returns. Only a failure ends it then.
   const last = closedBy === undefined ? undefined : fault;
-  if (!kit.ends(name) && (closedBy === undefined || fault !== undefined))
+  if (!samples.ends(name) && (closedBy === undefined || fault !== undefined))
     cases.push({
       id: `server/${name}/once`,
       side: "server",
@@ -247,14 +252,14 @@ function failures(kit: Kit, name: string): ServerCase[] {
       title: `${name} sends the messages of its handler once, and no others`,
       at,
       kill: "send-twice",
-      script: [
+      acts: [
         {
           call: name,
           steps: [...flow.map((send) => ({ send })), ...(last === undefined ? [] : [{ fail: true } as const])],
         },
       ],
-      async run(stage) {
-        const { messages } = await openStream(kit, stage, name);
+      async run(peer) {
+        const { messages } = await openStream(samples, peer, name);
         await messages.meet(flow);
         const more = await messages.next();
         meet(more?.type === last, `${last ?? "nothing"} after ${flow.at(-1)!.type}`, more ?? "the end of the body");
@@ -269,9 +274,9 @@ function failures(kit: Kit, name: string): ServerCase[] {
       title: `a handler of ${name} that fails ends its stream with ${fault}`,
       at: `${at}/fault`,
       kill: "hang-on-failure",
-      script: [sending(kit, name, [first], [{ fail: true }])],
-      async run(stage) {
-        const { opened, messages } = await openStream(kit, stage, name);
+      acts: [sending(samples, name, [first], [{ fail: true }])],
+      async run(peer) {
+        const { opened, messages } = await openStream(samples, peer, name);
         await messages.meet([first]);
         const came = await messages.next();
         opened.abort();
@@ -281,25 +286,25 @@ function failures(kit: Kit, name: string): ServerCase[] {
   return cases;
 }
 
-function liveStream(kit: Kit, name: string): ServerCase {
-  const { answer } = kit.contract.operations[name]!;
+function liveStream(samples: Samples, name: string): ServerCase {
+  const { answer } = samples.contract.operations[name]!;
   return {
     id: `server/${name}/live`,
     side: "server",
     level: "must",
     title: `the server's own stream ${name} has messages that fit their schemas, and an end`,
-    at: `${kit.placeOf(name)}/answer/stream`,
+    at: `${samples.placeOf(name)}/answer/stream`,
     kill: "alter-live-answer",
-    script: [],
+    acts: [],
     live: true,
-    async run(stage) {
-      const opened = await stage.open(kit.asking(name, kit.input(name)));
+    async run(peer) {
+      const opened = await peer.open(samples.asking(name, samples.input(name)));
       meetOffered(name, opened);
       meet(opened.status === answer.status, `status ${answer.status}`, opened.status);
-      const messages = new Messages(kit, name, opened);
+      const messages = new Messages(samples, name, opened);
       const { end = [], mayEnd = [], sentinel } = answer.stream!;
       let last: JsonMessage | undefined;
-      if (!kit.ends(name)) return opened.abort();
+      if (!samples.ends(name)) return opened.abort();
       for (let came = await messages.next(); came; came = await messages.next()) last = came;
       const types = [...end, ...mayEnd];
       const ends = [...types, ...(sentinel === undefined ? [] : [sentinel])];

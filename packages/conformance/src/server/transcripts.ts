@@ -1,19 +1,19 @@
 import { unfault } from "@parlance/wire";
 import { equal, meet, type ServerCase, Unmet } from "../case.js";
-import type { Kit } from "../kit.js";
-import type { Act, ServerStep } from "../script.js";
-import type { Asking } from "../stage.js";
+import type { Samples } from "../samples.js";
+import type { Act, ServerStep } from "../steps.js";
+import type { Asking } from "../tested.js";
 import { answerOf, type TranscriptCall } from "../transcript-call.js";
 import { meetAnswer } from "./operations.js";
 import { meetMessage, nextMessage, openStream } from "./read.js";
 
 /** The calls of the transcripts: requests, bodies and messages as they stand there. */
-export function transcriptCase(kit: Kit, recorded: TranscriptCall): ServerCase | undefined {
+export function transcriptCase(samples: Samples, recorded: TranscriptCall): ServerCase | undefined {
   const { call, name, at, answer } = recorded;
-  if (kit.contract.channels[call.call]) return channelCase(kit, recorded);
+  if (samples.contract.channels[call.call]) return channelCase(samples, recorded);
   if (recorded.end?.how === "cut") return undefined;
-  const operation = kit.contract.operations[call.call];
-  if (!operation || (operation.answer.stream && !answer)) return operation && streamCase(kit, recorded);
+  const operation = samples.contract.operations[call.call];
+  if (!operation || (operation.answer.stream && !answer)) return operation && streamCase(samples, recorded);
   if (!answer) return undefined;
   const isEmpty = (operation.answer.json ?? operation.answer.text) === undefined;
   return {
@@ -23,17 +23,17 @@ export function transcriptCase(kit: Kit, recorded: TranscriptCall): ServerCase |
     title: `the call of ${at} is answered as there`,
     at,
     kill: answer.status >= 400 ? "fault-status" : isEmpty ? "alter-input" : "alter-answer",
-    script: [actOf(kit, recorded)],
-    async run(stage) {
-      const came = await stage.request(askingOf(recorded));
+    acts: [actOf(samples, recorded)],
+    async run(peer) {
+      const came = await peer.request(askingOf(recorded));
       if (answer.status >= 400) {
-        const { code } = unfault(kit.contract, answer.status, answer.body);
+        const { code } = unfault(samples.contract, answer.status, answer.body);
         meet(came.status === answer.status, `status ${answer.status}`, `${came.status} ${came.text}`);
-        const isOwn = kit.contract.fault.codes?.[code] !== undefined;
-        const read = unfault(kit.contract, came.status, came.text);
+        const isOwn = samples.contract.fault.codes?.[code] !== undefined;
+        const read = unfault(samples.contract, came.status, came.text);
         meet(!isOwn || read.code === code, `the code ${code}`, came.text);
-      } else meetAnswer(kit, call.call, answerOf(recorded), came);
-      const [called] = (await stage.report()).filter((one) => one.call === call.call);
+      } else meetAnswer(samples, call.call, answerOf(recorded), came);
+      const [called] = (await peer.report()).filter((one) => one.call === call.call);
       if (called)
         meet(equal(called.input, call.input), `the handler to be given ${JSON.stringify(call.input)}`, called.input);
     },
@@ -51,11 +51,11 @@ function askingOf({ call: { request } }: TranscriptCall): Asking {
 }
 
 /** What the handler of an operation without a stream does. */
-function actOf(kit: Kit, recorded: TranscriptCall): Act {
+function actOf(samples: Samples, recorded: TranscriptCall): Act {
   const { call, answer } = recorded;
   if (answer === undefined || answer.status < 400) return { call: call.call, steps: [{ answer: answerOf(recorded) }] };
-  const { code, message, details, recoverable } = unfault(kit.contract, answer.status, answer.body);
-  const known = kit.contract.fault.codes?.[code] !== undefined;
+  const { code, message, details, recoverable } = unfault(samples.contract, answer.status, answer.body);
+  const known = samples.contract.fault.codes?.[code] !== undefined;
   const refuse = {
     status: answer.status,
     text: message,
@@ -66,15 +66,15 @@ function actOf(kit: Kit, recorded: TranscriptCall): Act {
   return { call: call.call, steps: [{ refuse }] };
 }
 
-function streamCase(kit: Kit, recorded: TranscriptCall): ServerCase | undefined {
+function streamCase(samples: Samples, recorded: TranscriptCall): ServerCase | undefined {
   const { call, name, at, steps, end } = recorded;
   const sent = steps.flatMap((step) => ("inner" in step || !step.message ? [] : [step.message]));
   if (sent.length === 0) return undefined;
-  const acts = steps.flatMap((step) => ("inner" in step ? [actOf(kit, step.inner)] : []));
-  const script: ServerStep[] = steps.flatMap((step): ServerStep[] =>
+  const acts = steps.flatMap((step) => ("inner" in step ? [actOf(samples, step.inner)] : []));
+  const own: ServerStep[] = steps.flatMap((step): ServerStep[] =>
     "inner" in step ? [{ call: step.inner.call.call }] : step.message ? [{ send: step.message }] : [],
   );
-  const isOver = end?.how === "done" && kit.ends(call.call);
+  const isOver = end?.how === "done" && samples.ends(call.call);
   return {
     id: `server/transcript/${name}`,
     side: "server",
@@ -82,11 +82,11 @@ function streamCase(kit: Kit, recorded: TranscriptCall): ServerCase | undefined 
     title: `the stream of ${at} comes as there`,
     at,
     kill: "drop-message",
-    script: [{ call: call.call, steps: isOver ? script : [...script, { hold: true }] }, ...acts],
-    async run(stage) {
-      const { opened, messages } = await openStream(kit, stage, call.call, askingOf(recorded));
+    acts: [{ call: call.call, steps: isOver ? own : [...own, { hold: true }] }, ...acts],
+    async run(peer) {
+      const { opened, messages } = await openStream(samples, peer, call.call, askingOf(recorded));
       for (const step of steps)
-        if ("inner" in step) await stage.request(askingOf(step.inner));
+        if ("inner" in step) await peer.request(askingOf(step.inner));
         else if (step.message) await messages.meet([step.message]);
       opened.abort();
     },
@@ -94,7 +94,7 @@ function streamCase(kit: Kit, recorded: TranscriptCall): ServerCase | undefined 
 }
 
 /** A channel of a transcript. */
-function channelCase(kit: Kit, recorded: TranscriptCall): ServerCase | undefined {
+function channelCase(samples: Samples, recorded: TranscriptCall): ServerCase | undefined {
   const { call, name, at } = recorded;
   // Whether the first ask is still open when the second comes is the network's chance: the cases of exchanges hold it open.
   const steps = recorded.steps.filter((step) => "inner" in step || !step.busy);
@@ -103,15 +103,15 @@ function channelCase(kit: Kit, recorded: TranscriptCall): ServerCase | undefined
   const first = steps.flatMap((step) =>
     "wire" in step && step.from === "server" && step.message ? [step.message] : [],
   )[0];
-  const { open } = kit.contract.channels[call.call]!;
+  const { open } = samples.contract.channels[call.call]!;
   // A part of a conversation that real peers held: no server begins with it.
   if (open?.server !== undefined && first?.type !== open.server) return undefined;
-  const script: ServerStep[] = steps.flatMap((step): ServerStep[] => {
+  const own: ServerStep[] = steps.flatMap((step): ServerStep[] => {
     if ("inner" in step) return [{ call: step.inner.call.call }];
     if (step.from === "client") return step.heard ? [{ receive: step.message!.type }] : [];
     return step.message && !step.reaction ? [{ send: step.message }] : [];
   });
-  const acts = steps.flatMap((step) => ("inner" in step ? [actOf(kit, step.inner)] : []));
+  const acts = steps.flatMap((step) => ("inner" in step ? [actOf(samples, step.inner)] : []));
   return {
     id: `server/transcript/${name}`,
     side: "server",
@@ -119,18 +119,18 @@ function channelCase(kit: Kit, recorded: TranscriptCall): ServerCase | undefined
     title: `the conversation of ${at} is held as there`,
     at,
     kill: "drop-message",
-    script: [{ call: call.call, steps: [...script, { hold: true }] }, ...acts],
-    async run(stage) {
-      const frames = await stage.socket(askingOf(recorded));
+    acts: [{ call: call.call, steps: [...own, { hold: true }] }, ...acts],
+    async run(peer) {
+      const frames = await peer.socket(askingOf(recorded));
       if ("status" in frames) throw new Unmet("a WebSocket to open (101)", `${frames.status} ${frames.text}`);
       try {
         for (const step of steps) {
-          if ("inner" in step) await stage.request(askingOf(step.inner));
+          if ("inner" in step) await peer.request(askingOf(step.inner));
           else if (step.from === "client") frames.send(step.wire);
           else if (step.reaction) {
-            const { type } = await nextMessage(kit, call.call, frames);
+            const { type } = await nextMessage(samples, call.call, frames);
             meet(type === step.message!.type, step.message!.type, type);
-          } else if (step.message) await meetMessage(kit, call.call, frames, step.message);
+          } else if (step.message) await meetMessage(samples, call.call, frames, step.message);
         }
       } finally {
         frames.cut();

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientCommand, serverCommand } from "../../src/node/commands.js";
 import type { ClientLine } from "../../src/peer.js";
 
-// Programs under test that do not do their part, as scripts of a POSIX shell.
+// Programs under test that do not do their part, as commands of a POSIX shell.
 
 const posix = process.platform !== "win32";
 const line: ClientLine = {
@@ -14,13 +14,13 @@ const line: ClientLine = {
   url: "http://127.0.0.1:1",
   operation: "send",
   input: {},
-  script: [],
+  steps: [],
 };
 const GOOD = `while read line; do echo '{"messages":[1],"error":null}'; done`;
 
-async function started(script: string, wait = 10_000) {
+async function started(command: string, wait = 10_000) {
   const cwd = await mkdtemp(join(tmpdir(), "parlance-program-"));
-  const client = clientCommand(script, { cwd, wait, startWithin: wait });
+  const client = clientCommand(command, { cwd, wait, startWithin: wait });
   onTestFinished(async () => {
     await client.close();
     await rm(cwd, { recursive: true });
@@ -65,8 +65,8 @@ test.runIf(posix).each([
     "yes '{}'",
     /^(a line that nothing asked for: \{\}|more than 1000 lines that nothing asked for|\{\})$/,
   ],
-])("a program that %s fails this call, which says so, and is started again for the next", async (_, script, came) => {
-  const { client } = await started(`if [ -e ran ]; then ${GOOD}; exit; fi; touch ran; ${script}`);
+])("a program that %s fails this call, which says so, and is started again for the next", async (_, command, came) => {
+  const { client } = await started(`if [ -e ran ]; then ${GOOD}; exit; fi; touch ran; ${command}`);
   await expect(client.call(line)).rejects.toMatchObject({ came: expect.stringMatching(came) });
   expect(await client.call(line)).toEqual({ messages: [1], error: null });
 });
@@ -110,7 +110,7 @@ test.runIf(posix).each([
   const answers = [{ ready: "a" }, report].map((one) => `read line; echo '${JSON.stringify(one)}'`);
   const server = await serverCommand([url, ...answers, "cat > /dev/null"].join("; "), { cwd: ".", wait: 10_000 });
   onTestFinished(() => server.close());
-  await server.fixture!.begin({ case: "a", script: [] });
+  await server.fixture!.begin({ case: "a", acts: [] });
   await expect(server.fixture!.report("a")).rejects.toMatchObject({ came: JSON.stringify(report) });
   await expect(server.fixture!.report("a")).rejects.toMatchObject({ came: "it has been stopped" });
 });
@@ -120,8 +120,8 @@ test.runIf(posix)("a fixture reports its calls, with what they were given", asyn
     { call: "a", input: {} },
     { call: "b", input: {}, messages: [1], answers: [] },
   ];
-  const script = `echo '{"url":"http://127.0.0.1:1"}'; read line; echo '${JSON.stringify({ calls })}'; cat > /dev/null`;
-  const server = await serverCommand(script, { cwd: ".", wait: 10_000 });
+  const command = `echo '{"url":"http://127.0.0.1:1"}'; read line; echo '${JSON.stringify({ calls })}'; cat > /dev/null`;
+  const server = await serverCommand(command, { cwd: ".", wait: 10_000 });
   onTestFinished(() => server.close());
   expect(await server.fixture!.report("a")).toEqual(calls);
 });
@@ -165,29 +165,29 @@ test.runIf(posix)(
 
 test.runIf(posix)("a fixture that ends in one case is started again for the next, at its new URL", async () => {
   const cwd = await mkdtemp(join(tmpdir(), "parlance-program-"));
-  const script = `n=$(cat n 2>/dev/null || echo 1); echo $((n + 1)) > n; echo "{\\"url\\":\\"http://127.0.0.1:$n\\"}"
+  const command = `n=$(cat n 2>/dev/null || echo 1); echo $((n + 1)) > n; echo "{\\"url\\":\\"http://127.0.0.1:$n\\"}"
 read line; if [ $n = 1 ]; then exit 4; fi; echo '{"ready":"b"}'; read line; echo '{"calls":[]}'; cat > /dev/null`;
-  const server = await serverCommand(script, { cwd, wait: 10_000 });
+  const server = await serverCommand(command, { cwd, wait: 10_000 });
   onTestFinished(async () => {
     await server.close();
     await rm(cwd, { recursive: true });
   });
   expect(server.url).toBe("http://127.0.0.1:1");
-  await expect(server.fixture!.begin({ case: "a", script: [] })).rejects.toMatchObject({ came: "it ended with 4" });
-  await server.fixture!.begin({ case: "b", script: [] });
+  await expect(server.fixture!.begin({ case: "a", acts: [] })).rejects.toMatchObject({ came: "it ended with 4" });
+  await server.fixture!.begin({ case: "b", acts: [] });
   expect(server.url).toBe("http://127.0.0.1:2");
   expect(await server.fixture!.report("b")).toEqual([]);
 });
 
 describe.runIf(posix)("a fixture that is over behind a case", () => {
-  /** The nth program runs the nth script; the last one stays. */
-  async function fixture(...scripts: string[]) {
+  /** The nth program runs the nth command; the last one stays. */
+  async function fixture(...commands: string[]) {
     const cwd = await mkdtemp(join(tmpdir(), "parlance-program-"));
-    const cases = scripts.map((script, at) => `${at === scripts.length - 1 ? "*" : at + 1}) ${script};;`);
-    const script = `n=$(cat n 2>/dev/null || echo 1); echo $((n + 1)) > n; echo "{\\"url\\":\\"http://127.0.0.1:$n\\"}"
+    const cases = commands.map((command, at) => `${at === commands.length - 1 ? "*" : at + 1}) ${command};;`);
+    const command = `n=$(cat n 2>/dev/null || echo 1); echo $((n + 1)) > n; echo "{\\"url\\":\\"http://127.0.0.1:$n\\"}"
 case $n in ${cases.join("\n")}
 esac`;
-    const server = await serverCommand(script, { cwd, wait: 10_000 });
+    const server = await serverCommand(command, { cwd, wait: 10_000 });
     onTestFinished(async () => {
       await server.close();
       await rm(cwd, { recursive: true });
@@ -204,8 +204,8 @@ esac`;
   test("is started again for the next, which goes on, and is reported", async () => {
     const write = silent();
     const { fixture: own } = await fixture(`${ready("a")}; exit 4`, `${ready("b")}; cat > /dev/null`);
-    await own!.begin({ case: "a", script: [] });
-    await own!.begin({ case: "b", script: [] });
+    await own!.begin({ case: "a", acts: [] });
+    await own!.begin({ case: "b", acts: [] });
     expect(write.mock.calls.join("")).toContain(
       "was over when b began (it ended with 4): it is started again behind a",
     );
@@ -214,17 +214,17 @@ esac`;
   test("says how it ended in the case that failed", async () => {
     const { fixture: own } = await fixture(`${ready("a")}; echo oh >&2; exit 4`, `${ready("b")}; cat > /dev/null`);
     silent();
-    await own!.begin({ case: "a", script: [] });
+    await own!.begin({ case: "a", acts: [] });
     expect(await own!.ended!()).toBe("it ended with 4, after these lines on stderr:\noh");
-    await own!.begin({ case: "b", script: [] });
+    await own!.begin({ case: "b", acts: [] });
     expect(await own!.ended!()).toBe(undefined);
   });
 
   test("fails the case that ends it again", async () => {
     silent();
     const { fixture: own } = await fixture(`${ready("a")}; read line; exit 5`, "read line; exit 5");
-    await own!.begin({ case: "a", script: [] });
-    await expect(own!.begin({ case: "b", script: [] })).rejects.toMatchObject({ came: "it ended with 5" });
+    await own!.begin({ case: "a", acts: [] });
+    await expect(own!.begin({ case: "b", acts: [] })).rejects.toMatchObject({ came: "it ended with 5" });
   });
 });
 

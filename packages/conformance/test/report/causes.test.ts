@@ -78,7 +78,7 @@ describe("the causes of failures", () => {
   });
 
   test("show the shortest case by its bytes, its place and its command", () => {
-    const trace = (bytes: string) => [{ t: 0, c: 1, from: "kit", bytes }] as const;
+    const trace = (bytes: string) => [{ t: 0, c: 1, from: "suite", bytes }] as const;
     const flaw = { expected: "400 for a refuses b", came: "200 {}" };
     const [cause] = causesOf([
       result("server/long", { ...flaw, trace: trace("x".repeat(100)) }),

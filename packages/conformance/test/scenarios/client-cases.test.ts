@@ -7,8 +7,8 @@ import { vaultFiles } from "../../../cli/test/vault-files.js";
 import { ferry } from "../../../recordings/test/ferry.js";
 import { pier } from "../../../recordings/test/pier.js";
 import { type ClientCase, Unmet } from "../../src/case.js";
-import type { Told } from "../../src/script.js";
-import type { Frame } from "../../src/stage.js";
+import type { Told } from "../../src/steps.js";
+import type { Frame } from "../../src/tested.js";
 import { type Asked, alterations, type Heard, listening, repeating } from "../client-in-memory.js";
 
 // What the suite puts to a client, case by case, and what each case notices. `-u` rewrites the lists; a change of one is a change of what a
@@ -28,7 +28,7 @@ test.each(Object.keys(contracts))(
     const texts: string[] = [];
     // A chunk that ends after each byte: three of them are enough.
     const cases = suite.client.filter(({ id }) => !/\/split\/\d*[1-9]\d$|\/split\/[3-9]$/.test(id));
-    for (const one of cases) texts.push(await described(one, suite.kit.contract));
+    for (const one of cases) texts.push(await described(one, suite.samples.contract));
     await expect(`${texts.join("\n")}\n`).toMatchFileSnapshot(`../client-cases/${name}.txt`);
   },
   60_000,
@@ -36,8 +36,8 @@ test.each(Object.keys(contracts))(
 
 async function described(one: ClientCase, contract: AnyContract): Promise<string> {
   const said: string[] = [];
-  const { stage, heard } = listening(contract, said);
-  await one.run(stage);
+  const { peer, heard } = listening(contract, said);
+  await one.run(peer);
   const whole = heard();
   expect(await flawOf(one, whole), `${one.id}, said again`).toBeUndefined();
   const noticed = new Map<string, string[]>();

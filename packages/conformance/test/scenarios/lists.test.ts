@@ -95,7 +95,7 @@ test("a trace has the bytes of one case with their times, without tokens", () =>
   now = 112.34;
   trace.note(
     c,
-    "kit",
+    "suite",
     "GET / HTTP/1.1\r\nauthorization: Bearer a\r\nCookie:\tb=c; d\r\nx-api-key:e\r\nX-My.Key: f\r\nA: b\r\n\r\n",
   );
   trace.note(trace.connection(), "peer", "XxMyxKey: kept");
@@ -103,7 +103,7 @@ test("a trace has the bytes of one case with their times, without tokens", () =>
     {
       t: 12.3,
       c: 1,
-      from: "kit",
+      from: "suite",
       bytes: "GET / HTTP/1.1\r\nauthorization: …\r\nCookie:\t…\r\nx-api-key:…\r\nX-My.Key: …\r\nA: b\r\n\r\n",
     },
     { t: 12.3, c: 2, from: "peer", bytes: "XxMyxKey: kept" },
@@ -116,12 +116,12 @@ test("a trace has the bytes of one case with their times, without tokens", () =>
 test("a trace keeps 64 KiB of a case, and says how long a text was that it cut", () => {
   const trace = new Trace(() => 0);
   trace.begin();
-  trace.note(1, "kit", "x".repeat(65_535));
-  trace.note(1, "kit", "yyy");
-  trace.note(1, "kit", "zzz");
+  trace.note(1, "suite", "x".repeat(65_535));
+  trace.note(1, "suite", "yyy");
+  trace.note(1, "suite", "zzz");
   expect(trace.lines.map(({ bytes }) => bytes.slice(-20))).toEqual(["x".repeat(20), "y… (3 in all)"]);
   trace.begin();
-  trace.note(1, "kit", "x".repeat(65_536));
-  trace.note(1, "kit", "y");
+  trace.note(1, "suite", "x".repeat(65_536));
+  trace.note(1, "suite", "y");
   expect(trace.lines.map(({ bytes }) => bytes.length)).toEqual([65_536]);
 });

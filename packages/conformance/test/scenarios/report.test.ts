@@ -23,7 +23,7 @@ const result: Result = {
 const report: Report = {
   suite: 1,
   contract: { name: hostile, digest: "sha256:0" },
-  kit: "1",
+  version: "1",
   peers: { client: hostile },
   ms: 1,
   totals: totalsOf([result]),

@@ -7,7 +7,7 @@ import { formatResult, isFine, type Outcome, type Report, type Result, totalsOf 
 const about = { level: "must", title: 'a "title" & more', at: "contract.json#/a", kill: "alter-told" } as const;
 const flaw = { expected: "<1>", came: "2\n3" };
 const trace = [
-  { t: 0.5, c: 1, from: "kit", bytes: "GET / HTTP/1.1\r\n\r\n" },
+  { t: 0.5, c: 1, from: "suite", bytes: "GET / HTTP/1.1\r\n\r\n" },
   { t: 12.25, c: 2, from: "peer", bytes: "x".repeat(320) },
 ] as const;
 const results: readonly Result[] = [
@@ -32,7 +32,7 @@ const results: readonly Result[] = [
 const report: Report = {
   suite: 1,
   contract: { name: "fer<ry>", digest: "sha256:0" },
-  kit: "1.2.3",
+  version: "1.2.3",
   peers: { server: "http://a.test", client: "node client.mjs" },
   seed: 7,
   ms: 12_345,

@@ -12,21 +12,21 @@ import { Broken } from "../../src/node/program.js";
 import { type RunOptions, runCases } from "../../src/node/run.js";
 import type { ClientLine, ServerLine } from "../../src/peer.js";
 import type { Result } from "../../src/result.js";
-import type { ClientStage, ServerStage } from "../../src/stage.js";
+import type { TestedClient, TestedServer } from "../../src/tested.js";
 
 // How cases are put to a peer, and what is reported of each.
 
 const about = { level: "must", title: "it does", at: "contract.json#/a", kill: "alter" } as const;
-const script = [{ call: "notice", steps: [{ answer: "x" }] }];
-const serverCase = (run: (stage: ServerStage) => Promise<void>, more: Partial<ServerCase> = {}): ServerCase => ({
+const acts = [{ call: "notice", steps: [{ answer: "x" }] }];
+const serverCase = (run: (peer: TestedServer) => Promise<void>, more: Partial<ServerCase> = {}): ServerCase => ({
   ...about,
   id: "server/one",
   side: "server",
-  script,
+  acts,
   run,
   ...more,
 });
-const clientCase = (run: (stage: ClientStage) => Promise<void>): ClientCase => ({
+const clientCase = (run: (peer: TestedClient) => Promise<void>): ClientCase => ({
   ...about,
   id: "client/one",
   side: "client",
@@ -177,17 +177,17 @@ test("results are reported one by one, and a run that is stopped judges no furth
 });
 
 describe("a fixture", () => {
-  test("begins each case with its script and the token, and reports by the case's id", async () => {
+  test("begins each case with its acts and the token, and reports by the case's id", async () => {
     const { server, lines, reported } = fixture();
-    const one = serverCase(async (stage) => {
-      expect({ live: stage.live, wait: stage.wait }).toEqual({ live: false, wait: 5000 });
-      await stage.report();
+    const one = serverCase(async (peer) => {
+      expect({ live: peer.live, wait: peer.wait }).toEqual({ live: false, wait: 5000 });
+      await peer.report();
     });
     await runCases(suite, [one], { server });
     await runCases(suite, [one], { server, token: "mine" });
     expect(lines).toEqual([
-      { case: "server/one", script, token: "conformance" },
-      { case: "server/one", script, token: "mine" },
+      { case: "server/one", acts, token: "conformance" },
+      { case: "server/one", acts, token: "mine" },
     ]);
     expect(reported).toEqual(["server/one", "server/one"]);
   });
@@ -198,11 +198,11 @@ describe("a fixture", () => {
     const { auth: __, ...contract } = ferry.contract;
     const open = await suiteFor({ ...ferry, source, contract } as ContractDocument);
     await runCases(open, [passing], { server });
-    expect(lines).toEqual([{ case: "server/one", script }]);
+    expect(lines).toEqual([{ case: "server/one", acts }]);
   });
 
   test("is not put to a case of a live server", async () => {
-    const result = await runServer(serverCase(async () => {}, { script: [], live: true }));
+    const result = await runServer(serverCase(async () => {}, { acts: [], live: true }));
     expect(result).toMatchObject({ outcome: "skipped", reason: "is for live servers (--server)" });
   });
 
@@ -228,17 +228,17 @@ test.each<[string, Partial<ServerCase>, Partial<RunOptions>, object]>([
   ["a case that sends nothing", { live: true }, {}, { outcome: "passed" }],
 ])("of a live server %s", async (_, more, options, result) => {
   const server = { url: "http://127.0.0.1:1", close: async () => {} };
-  const one = serverCase(async (stage) => meet(stage.live, "a live server", stage.live), more);
+  const one = serverCase(async (peer) => meet(peer.live, "a live server", peer.live), more);
   expect(await runServer(one, { server, ...options })).toMatchObject(result);
 });
 
-test.each<[string, (stage: ServerStage) => Promise<unknown>, boolean]>([
-  ["GET", (stage) => stage.request({ method: "GET", target: "/" }), true],
-  ["GET of a stream", (stage) => stage.open({ method: "GET", target: "/" }), true],
-  ["POST", (stage) => stage.request({ method: "POST", target: "/", body: "{}" }), false],
-  ["POST of a stream", (stage) => stage.open({ method: "POST", target: "/", body: "{}" }), false],
-  ["DELETE", (stage) => stage.request({ method: "DELETE", target: "/" }), false],
-  ["WebSocket", (stage) => stage.socket({ method: "GET", target: "/" }), false],
+test.each<[string, (peer: TestedServer) => Promise<unknown>, boolean]>([
+  ["GET", (peer) => peer.request({ method: "GET", target: "/" }), true],
+  ["GET of a stream", (peer) => peer.open({ method: "GET", target: "/" }), true],
+  ["POST", (peer) => peer.request({ method: "POST", target: "/", body: "{}" }), false],
+  ["POST of a stream", (peer) => peer.open({ method: "POST", target: "/", body: "{}" }), false],
+  ["DELETE", (peer) => peer.request({ method: "DELETE", target: "/" }), false],
+  ["WebSocket", (peer) => peer.socket({ method: "GET", target: "/" }), false],
 ])("a %s reaches a live server without --allow-writes, or does not", async (_, send, isSent) => {
   let requests = 0;
   const made = createServer((_, response) => {
@@ -252,7 +252,7 @@ test.each<[string, (stage: ServerStage) => Promise<unknown>, boolean]>([
   await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void made.close());
   const server = { url: `http://127.0.0.1:${(made.address() as AddressInfo).port}`, close: async () => {} };
-  const one = serverCase(async (stage) => void (await send(stage)), { live: true });
+  const one = serverCase(async (peer) => void (await send(peer)), { live: true });
   const skipped = { outcome: "skipped", reason: "may have an effect (--allow-writes)" };
   expect(await runServer(one, { server })).toMatchObject(isSent ? { outcome: "passed" } : skipped);
   expect(requests).toBe(isSent ? 1 : 0);
@@ -288,7 +288,7 @@ describe("a server that is hostile", () => {
       server.close();
     });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const run = async (stage: ServerStage) => void (await stage.request({ method: "GET", target: "/" }));
+    const run = async (peer: TestedServer) => void (await peer.request({ method: "GET", target: "/" }));
     const cases = Array.from({ length: 100 }, (_, i) => serverCase(run, { id: String(i), live: true }));
     const results: Result[] = [];
     const options = { server: { url, close: async () => {} }, wait: 50, caseWithin: 200 };
@@ -334,8 +334,8 @@ async function echoing(): Promise<string> {
 test("a server is sent the token as its contract says, below its own path, and a failure has the bytes without it", async () => {
   const url = await echoing();
   const got: unknown[] = [];
-  const one = serverCase(async (stage) => {
-    const { text } = await stage.request({ method: "GET", target: "/x?y" });
+  const one = serverCase(async (peer) => {
+    const { text } = await peer.request({ method: "GET", target: "/x?y" });
     const { target, headers } = JSON.parse(text);
     got.push([target, headers.authorization, headers["x-api-key"]]);
     meet(false, "a", "b");
@@ -349,7 +349,7 @@ test("a server is sent the token as its contract says, below its own path, and a
   ]);
   expect(bearer!.trace!.map(({ c, from }) => [c, from])).toEqual(
     expect.arrayContaining([
-      [1, "kit"],
+      [1, "suite"],
       [1, "peer"],
     ]),
   );
@@ -366,12 +366,12 @@ test("what a case leaves open of a server ends with the case, and a client's add
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const one = serverCase(async (stage) => void (await stage.open({ method: "GET", target: "/" })));
+  const one = serverCase(async (peer) => void (await peer.open({ method: "GET", target: "/" })));
   expect(await runServer(one, { server: { ...fixture().server, url } })).toMatchObject({ outcome: "passed" });
   await expect.poll(() => gone).toBe(1);
   const urls: string[] = [];
   const client = clientOf(async (line) => void urls.push(line.url));
-  const call = clientCase(async (stage) => void (await stage.call(notice, async () => {}).catch(() => {})));
+  const call = clientCase(async (peer) => void (await peer.call(notice, async () => {}).catch(() => {})));
   await runCases(suite, [call], { client });
   await expect(fetch(urls[0]!)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
 });
@@ -384,7 +384,7 @@ const clientOf = (call: (line: ClientLine) => Promise<unknown>) => ({
   },
   close: async () => {},
 });
-const notice = { operation: "notice", input: {}, script: [] };
+const notice = { operation: "notice", input: {}, steps: [] };
 
 describe("a client", () => {
   test.each<[string, (line: ClientLine) => Promise<unknown>, object]>([
@@ -412,8 +412,8 @@ describe("a client", () => {
       { outcome: "failed", expected: "a report", came: "nothing" },
     ],
   ])("%s", async (_, call, result) => {
-    const one = clientCase(async (stage) => {
-      await stage.call(notice, async (exchange) => exchange.answer(200, "text/plain", "No service."));
+    const one = clientCase(async (peer) => {
+      await peer.call(notice, async (exchange) => exchange.answer(200, "text/plain", "No service."));
     });
     const [found] = await runCases(suite, [one], { client: clientOf(call) });
     expect(found).toMatchObject({ id: "client/one", side: "client", ...result });
@@ -434,8 +434,8 @@ describe("a client", () => {
       restart: async () => void printed.splice(0),
       close: async () => {},
     };
-    const one = clientCase(async (stage) => {
-      await stage.call(notice, async (exchange) => exchange.answer(200, "text/plain", "No service."));
+    const one = clientCase(async (peer) => {
+      await peer.call(notice, async (exchange) => exchange.answer(200, "text/plain", "No service."));
     });
     const found = await runCases(suite, [one, one, one, one, one], { client });
     expect(found.map(({ outcome }) => outcome)).toEqual(["passed", "passed", "failed", "passed", "passed"]);
@@ -445,21 +445,21 @@ describe("a client", () => {
     const lines: ClientLine[] = [];
     const client = clientOf(async (line) => void lines.push(line));
     const call = (operation: string) =>
-      clientCase(async (stage) => void (await stage.call({ ...notice, operation }, async () => {})));
+      clientCase(async (peer) => void (await peer.call({ ...notice, operation }, async () => {})));
     await runCases(vault, [call("upload"), call("rename")], { client, token: "mine" });
     await runCases(suite, [call("notice")], { client });
     expect(lines.map(({ url, bytes, ...line }) => ({ ...line, bytes: bytes?.length }))).toEqual([
-      { case: "client/one", operation: "upload", input: {}, script: [], token: "mine", bytes: 684 },
-      { case: "client/one", operation: "rename", input: {}, script: [], token: "mine", bytes: undefined },
-      { case: "client/one", operation: "notice", input: {}, script: [], token: "conformance", bytes: undefined },
+      { case: "client/one", operation: "upload", input: {}, steps: [], token: "mine", bytes: 684 },
+      { case: "client/one", operation: "rename", input: {}, steps: [], token: "mine", bytes: undefined },
+      { case: "client/one", operation: "notice", input: {}, steps: [], token: "conformance", bytes: undefined },
     ]);
     for (const { url } of lines) expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
   test("whose request is not as the case expects has failed by that, and its connection is cut", async () => {
     const errors: unknown[] = [];
-    const one = clientCase(async (stage) => {
-      await stage.call(notice, async (_, index) => meet(false, "another request", index));
+    const one = clientCase(async (peer) => {
+      await peer.call(notice, async (_, index) => meet(false, "another request", index));
     });
     const call = ({ url }: ClientLine) => fetch(`${url}/notice`).catch((error) => errors.push(error));
     const [found] = await runCases(suite, [one], { client: clientOf(call) });
@@ -468,8 +468,8 @@ describe("a client", () => {
   });
 
   test("whose request fails the case, and whose program breaks, has failed by its program", async () => {
-    const one = clientCase(async (stage) => {
-      await stage.call(notice, async () => meet(false, "another request", "x"));
+    const one = clientCase(async (peer) => {
+      await peer.call(notice, async () => meet(false, "another request", "x"));
     });
     const call = async ({ url }: ClientLine) => {
       await fetch(`${url}/notice`).catch(() => {});
@@ -482,8 +482,8 @@ describe("a client", () => {
   test("has reported before an exchange is over: the case waits for the exchange, and not for ever", async () => {
     const call = ({ url }: ClientLine) => fetch(`${url}/notice`);
     let over = false;
-    const waits = clientCase(async (stage) => {
-      await stage.call(notice, async (exchange) => {
+    const waits = clientCase(async (peer) => {
+      await peer.call(notice, async (exchange) => {
         exchange.answer(200, "text/plain", "x");
         await exchange.gone;
         over = true;
@@ -492,8 +492,8 @@ describe("a client", () => {
     });
     const close = ({ url }: ClientLine) => fetch(`${url}/notice`, { headers: { Connection: "close" } });
     expect(await runCases(suite, [waits], { client: clientOf(close) })).toMatchObject([{ outcome: "passed" }]);
-    const stuck = clientCase(async (stage) => {
-      await stage.call(notice, async (exchange) => {
+    const stuck = clientCase(async (peer) => {
+      await peer.call(notice, async (exchange) => {
         exchange.answer(200, "text/plain", "x");
         await new Promise(() => {});
       });

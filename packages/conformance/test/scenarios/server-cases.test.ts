@@ -55,7 +55,7 @@ describe.each(Object.entries(contracts))("%s", (name, [document, files]) => {
 
   const fixtures = async () => {
     const suite = await suiteOf(document, contractValue);
-    return { suite, cases: suite.server.filter(({ script }) => script.length > 0) };
+    return { suite, cases: suite.server.filter(({ acts }) => acts.length > 0) };
   };
 
   test("our server passes all of them", async () => {

@@ -8,9 +8,9 @@ import { ferry, ferryFiles } from "../../../recordings/test/ferry.js";
 import { pier } from "../../../recordings/test/pier.js";
 import { NotOffered, type ServerCase, Unmet } from "../../src/case.js";
 import { suiteOf } from "../../src/cases.js";
-import type { Kit } from "../../src/kit.js";
 import { Requester } from "../../src/node/requester.js";
 import type { ServerPeer } from "../../src/peer.js";
+import type { Samples } from "../../src/samples.js";
 import { success } from "../../src/server/operations.js";
 import { Trace } from "../../src/trace.js";
 import { changesOf, joined } from "../server-changes.js";
@@ -35,43 +35,43 @@ test.each(Object.keys(contracts))(
     const texts: string[] = [];
     // Bodies of 20 MiB and 100 000 levels are not listed.
     const cases = suite.server.filter(({ id }) => !/\/(?:size|nesting)$/.test(id));
-    for (const one of cases) texts.push(await described(one, suite.kit, server));
+    for (const one of cases) texts.push(await described(one, suite.samples, server));
     await expect(`${texts.join("\n")}\n`).toMatchFileSnapshot(`../server-cases/${name}.txt`);
   },
   60_000,
 );
 
-async function described(one: ServerCase, kit: Kit, server: ServerPeer): Promise<string> {
+async function described(one: ServerCase, samples: Samples, server: ServerPeer): Promise<string> {
   const said: string[] = [];
-  const whole = await played(one, kit, server, said);
-  const isLive = one.script.length === 0;
+  const whole = await played(one, samples, server, said);
+  const isLive = one.acts.length === 0;
   expect(await flawOf(one, whole, isLive), `${one.id}, said again`).toBeUndefined();
   const noticed = new Map<string, string[]>();
   for (const [change, other] of changesOf(whole)) {
     const flaw = await flawOf(one, other, isLive);
     if (flaw !== undefined) noticed.set(flaw, [...(noticed.get(flaw) ?? []), change]);
   }
-  const { id, level, title, at, kill, live, script } = one;
+  const { id, level, title, at, kill, live, acts } = one;
   const found = [...noticed].map(([flaw, all]) => `  ${flaw}: ${joined(all)}`);
   return [
     `${id} [${[level, at, kill, ...(live ? ["live"] : [])].join("; ")}]`,
     `  ${title}`,
-    ...script.map(({ call, steps }) => `  ${call}: ${JSON.stringify(steps)}`),
+    ...acts.map(({ call, steps }) => `  ${call}: ${JSON.stringify(steps)}`),
     ...said.map((line) => (line.startsWith("<") ? `  ${line}` : `  > ${line}`)),
     ...found,
   ].join("\n");
 }
 
-/** Puts a case to our server. One for a live server has a script as well, with which it succeeds. */
-async function played(one: ServerCase, kit: Kit, { url, fixture }: ServerPeer, said: string[]): Promise<Noted> {
-  const { auth } = kit.contract;
-  const script = one.script.length > 0 ? one.script : [success(kit, one.id.split("/")[1]!)];
-  await fixture!.begin({ case: one.id, script, ...(auth && { token: "conformance" }) });
+/** Puts a case to our server. One for a live server has acts as well, with which it succeeds. */
+async function played(one: ServerCase, samples: Samples, { url, fixture }: ServerPeer, said: string[]): Promise<Noted> {
+  const { auth } = samples.contract;
+  const acts = one.acts.length > 0 ? one.acts : [success(samples, one.id.split("/")[1]!)];
+  await fixture!.begin({ case: one.id, acts, ...(auth && { token: "conformance" }) });
   const headers = auth && { [auth.header ?? "Authorization"]: auth.header ? "conformance" : "Bearer conformance" };
   const requester = new Requester({ url, headers: { ...headers }, wait: 10_000 }, new Trace(() => 0));
-  const { stage, noted } = noting(
+  const { peer, noted } = noting(
     {
-      live: one.script.length === 0,
+      live: one.acts.length === 0,
       wait: 10_000,
       request: (asking) => requester.request(asking),
       open: (asking) => requester.open(asking),
@@ -81,7 +81,7 @@ async function played(one: ServerCase, kit: Kit, { url, fixture }: ServerPeer, s
     said,
   );
   try {
-    await one.run(stage);
+    await one.run(peer);
   } finally {
     requester.close();
   }

@@ -5,7 +5,7 @@ import { pier } from "../../../recordings/test/pier.js";
 import { Unmet } from "../../src/case.js";
 import { suiteOf } from "../../src/cases.js";
 import { unknownMessage } from "../../src/server/channel-case.js";
-import type { Asking, Frames, Opened, ServerStage, Whole } from "../../src/stage.js";
+import type { Asking, Frames, Opened, TestedServer, Whole } from "../../src/tested.js";
 
 // Requests that a server refuses before its handlers, and servers that do not.
 
@@ -26,7 +26,7 @@ function server(came: readonly Came[], live = false) {
     if (typeof one !== "number") throw one;
     return { status: one, headers: {}, text: `text of ${one}` };
   };
-  const stage: ServerStage = {
+  const peer: TestedServer = {
     live,
     wait: 0,
     request: async (asking) => ({ ...next(asking), bytes: new Uint8Array() }),
@@ -40,14 +40,14 @@ function server(came: readonly Came[], live = false) {
     },
     report: async () => [],
   };
-  return { stage, done, asked };
+  return { peer, done, asked };
 }
 
 /** What a case says of a server. */
 async function flawOf(id: string, came: readonly Came[], live = false) {
-  const { stage, ...rest } = server(came, live);
+  const { peer, ...rest } = server(came, live);
   try {
-    await cases.get(id)!.run(stage);
+    await cases.get(id)!.run(peer);
     return { flaw: undefined, ...rest };
   } catch (error) {
     if (!(error instanceof Unmet)) throw error;

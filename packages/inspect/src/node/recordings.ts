@@ -71,7 +71,7 @@ export class Replays {
 
   /** Plays the recorded client against a server, and returns what was not as recorded. */
   async asClient(log: Log, baseUrl: string, headers: Readonly<Record<string, string>>): Promise<readonly string[]> {
-    const conversation = await tapeOfLog(log);
+    const conversation = await recordingOf(log);
     const problems = await replayClient(conversation, {
       contract: this.#talk.contract,
       baseUrl,
@@ -84,7 +84,7 @@ export class Replays {
 
   /** Answers as the recorded server did, until it is stopped. */
   async serve(log: Log): Promise<{ readonly id: string; readonly url: string }> {
-    const replay = new ReplayServer(await tapeOfLog(log), { contract: this.#talk.contract });
+    const replay = new ReplayServer(await recordingOf(log), { contract: this.#talk.contract });
     const listening = await listenReplay(replay, {});
     const id = randomUUID();
     this.#serving.set(id, { replay, listening });
@@ -104,7 +104,7 @@ export class Replays {
   }
 }
 
-function tapeOfLog(log: Log) {
+function recordingOf(log: Log) {
   return loadRecording([new TextEncoder().encode([...log.lines()].join(""))]).catch((error) => {
     throw new BadRequest((error as Error).message);
   });

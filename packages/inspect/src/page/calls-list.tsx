@@ -42,7 +42,7 @@ function Line({ call }: { readonly call: Call }) {
   return (
     <div class={`call ${state}`}>
       <div class="head">
-        <span class={`lane lane${c % 8}`}>{c}</span>
+        <span class={`connection connection${c % 8}`}>{c}</span>
         <span class="name">{visibleLine(name)}</span>
         {resumes && <span class="mark">resumes</span>}
         {flaws > 0 && <span class="mark flaw">{flaws} wrong</span>}

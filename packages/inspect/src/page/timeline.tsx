@@ -48,7 +48,7 @@ function Line({ row, gap }: { readonly row: Row; readonly gap: number | undefine
   return (
     <div class={`line ${kindOf(row)}${broken ? " broken" : ""}`}>
       <span class="time">{(row.t / 1000).toFixed(3)}</span>
-      <span class={`lane lane${row.c % 8}`}>{row.c}</span>
+      <span class={`connection connection${row.c % 8}`}>{row.c}</span>
       <span
         class={`side ${row.from}`}
         role="img"

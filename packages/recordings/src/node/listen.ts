@@ -55,7 +55,7 @@ export async function listenReplay(
     if (preflight) return void outgoing.writeHead(204, flat(preflight)).end();
     void answer(replay, incoming, outgoing, pages).catch(() => cut(outgoing));
   });
-  const takeSocket = onWebSocket(async (incoming, socket, head) => {
+  const onUpgrade = onWebSocket(async (incoming, socket, head) => {
     socket.on("error", () => {});
     if (pages.refusalOf(incoming.headers) !== undefined)
       return void socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
@@ -73,7 +73,7 @@ export async function listenReplay(
       socket.destroy();
     }
   });
-  server.on("upgrade", takeSocket);
+  server.on("upgrade", onUpgrade);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => resolve());

@@ -77,11 +77,11 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
     if (isOther(incoming)) outgoing.writeHead(403, { "Content-Type": "text/plain" }).end("this is a loopback address");
     else pass(incoming, outgoing, running, root);
   });
-  const takeSocket = onWebSocket((incoming, socket, head) => {
+  const onUpgrade = onWebSocket((incoming, socket, head) => {
     if (isOther(incoming)) socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     else passSocket(incoming, socket, head, running, root);
   });
-  server.on("upgrade", takeSocket);
+  server.on("upgrade", onUpgrade);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => resolve());

@@ -5,40 +5,40 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { Requester } from "../../src/node/requester.js";
 import { Responder } from "../../src/node/responder.js";
-import type { Exchange, Frames } from "../../src/stage.js";
+import type { Exchange, Frames } from "../../src/tested.js";
 import { Trace } from "../../src/trace.js";
 
-// The kit's two ends of a connection: it asks as a client, and answers as a server, right or wrong.
+// The suite's two ends of a connection: it asks as a client, and answers as a server, right or wrong.
 
 const WAIT = 3000;
 const trace = new Trace(() => 0);
 
-/** A server, and the kit as its client. */
+/** A server, and the suite as its client. */
 async function asked(serve: (request: IncomingMessage, response: ServerResponse) => void, path = "", wait = WAIT) {
   const server = createServer(serve);
   server.on("connection", (socket) => socket.on("error", () => {}));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
-  const kit = new Requester({ url, headers: { "X-All": "1", "X-Own": "all" }, wait }, trace);
+  const samples = new Requester({ url, headers: { "X-All": "1", "X-Own": "all" }, wait }, trace);
   onTestFinished(() => {
-    kit.close();
+    samples.close();
     server.closeAllConnections();
     server.close();
   });
-  return { kit, server };
+  return { samples, server };
 }
 const get = { method: "GET", target: "/a?b" };
 
-describe("the kit asks", () => {
+describe("the suite asks", () => {
   test("with its own headers and those of the request, of which one may be left out, and with a body", async () => {
-    const { kit } = await asked(async (came, response) => {
+    const { samples } = await asked(async (came, response) => {
       const body = Buffer.concat(await came.toArray()).toString();
       const { "x-all": all, "x-own": own, "x-more": more, "content-length": length } = came.headers;
       response.writeHead(207, { "X-Answer": "yes", "Set-Cookie": ["a", "b"] });
       response.end(JSON.stringify([came.method, came.url, all, own, more, length, body]));
     }, "/base/");
     const all = { method: "PUT", target: "/x?y", headers: { "X-Own": "own", "X-More": "more" }, body: "bödy" };
-    const { status, headers, text, bytes } = await kit.request(all);
+    const { status, headers, text, bytes } = await samples.request(all);
     expect({ status, answer: headers["x-answer"], cookies: headers["set-cookie"] }).toEqual({
       status: 207,
       answer: "yes",
@@ -46,18 +46,18 @@ describe("the kit asks", () => {
     });
     expect(JSON.parse(text)).toEqual(["PUT", "/base/x?y", "1", "own", "more", "5", "bödy"]);
     expect(Buffer.from(bytes).toString()).toBe(text);
-    const without = await kit.request({ ...get, headers: { "X-All": undefined } });
+    const without = await samples.request({ ...get, headers: { "X-All": undefined } });
     expect(JSON.parse(without.text).slice(0, 4)).toEqual(["GET", "/base/a?b", null, "all"]);
   });
 
   test("and reads a body as it comes, a character in two chunks as one, to its end", async () => {
     const bytes = Buffer.from("aä€b");
     let go = () => {};
-    const { kit } = await asked((_, response) => {
+    const { samples } = await asked((_, response) => {
       response.write(bytes.subarray(0, 2));
       go = () => response.end(bytes.subarray(2));
     });
-    const opened = await kit.open(get);
+    const opened = await samples.open(get);
     expect(await opened.next()).toBe("a");
     go();
     expect(await opened.rest()).toBe("ä€b");
@@ -65,8 +65,8 @@ describe("the kit asks", () => {
   });
 
   test("and reads what is left of a character at the end of a body", async () => {
-    const { kit } = await asked((_, response) => void response.end(Buffer.from("a€").subarray(0, 3)));
-    expect((await kit.request(get)).text).toBe("a\ufffd");
+    const { samples } = await asked((_, response) => void response.end(Buffer.from("a€").subarray(0, 3)));
+    expect((await samples.request(get)).text).toBe("a\ufffd");
   });
 
   test.each<[string, (response: ServerResponse) => void, number, string, RegExp]>([
@@ -87,8 +87,8 @@ describe("the kit asks", () => {
       /^nothing within 500 ms$/,
     ],
   ])("and %s is reported", async (_, serve, wait, expected, came) => {
-    const { kit } = await asked((__, response) => serve(response), "", wait);
-    await expect(kit.request(get)).rejects.toMatchObject({
+    const { samples } = await asked((__, response) => serve(response), "", wait);
+    await expect(samples.request(get)).rejects.toMatchObject({
       name: "Unmet",
       expected,
       came: expect.stringMatching(came),
@@ -97,24 +97,24 @@ describe("the kit asks", () => {
 
   test("and leaves an answer, or all of them, which the server sees", async () => {
     const gone: string[] = [];
-    const { kit } = await asked((came, response) => {
+    const { samples } = await asked((came, response) => {
       response.write("a");
       response.on("close", () => gone.push(came.url!));
     });
-    const [first] = [await kit.open(get), await kit.open({ ...get, target: "/second" })];
+    const [first] = [await samples.open(get), await samples.open({ ...get, target: "/second" })];
     const seen = async (count: number) => {
       while (gone.length < count) await new Promise((resolve) => setImmediate(resolve));
     };
     first!.abort();
     await seen(1);
     expect(gone).toEqual(["/a?b"]);
-    kit.close();
+    samples.close();
     await seen(2);
     expect(gone).toEqual(["/a?b", "/second"]);
   });
 });
 
-/** What both ends of a WebSocket say to each other, whichever of them is the kit's. */
+/** What both ends of a WebSocket say to each other, whichever of them is the suite's. */
 async function talking(frames: Frames, peer: WebSocket): Promise<void> {
   const heard: unknown[] = [];
   peer.on("message", (data: Buffer, binary: boolean) => heard.push(binary ? data : data.toString()));
@@ -143,13 +143,13 @@ async function talking(frames: Frames, peer: WebSocket): Promise<void> {
   expect(heard[5]).toBe("in three pärts");
 }
 
-/** The kit's frames, and the socket of its peer: once with the kit as the client, and once as the server. */
+/** The suite's frames, and the socket of its peer: once with the suite as the client, and once as the server. */
 const ends = {
   client: async (wait = WAIT) => {
-    const { kit, server } = await asked(() => {}, "", wait);
+    const { samples, server } = await asked(() => {}, "", wait);
     const sockets = new WebSocketServer({ server });
     const connected = once(sockets, "connection");
-    const frames = (await kit.socket(get)) as Frames;
+    const frames = (await samples.socket(get)) as Frames;
     const [peer] = (await connected) as [WebSocket];
     return { frames, peer };
   },
@@ -167,13 +167,13 @@ const ends = {
   },
 };
 
-describe.each(Object.entries(ends))("a WebSocket of which the kit is the %s", (_, open) => {
+describe.each(Object.entries(ends))("a WebSocket of which the samples is the %s", (_, open) => {
   test("carries texts of any length, fragments, bytes, pings and pongs", async () => {
     const { frames, peer } = await open();
     await talking(frames, peer);
   });
 
-  test("is closed by the kit, which hears the answer, and by its peer, which hears one", async () => {
+  test("is closed by the samples, which hears the answer, and by its peer, which hears one", async () => {
     for (const code of [undefined, 1000, 4321]) {
       const { frames, peer } = await open();
       const closed = once(peer, "close");
@@ -193,7 +193,7 @@ describe.each(Object.entries(ends))("a WebSocket of which the kit is the %s", (_
     }
   });
 
-  test("is cut by the kit and by its peer, and by frames that cannot be read", async () => {
+  test("is cut by the samples and by its peer, and by frames that cannot be read", async () => {
     const cut = await open();
     const closed = once(cut.peer, "close");
     cut.frames.cut();
@@ -214,19 +214,19 @@ describe.each(Object.entries(ends))("a WebSocket of which the kit is the %s", (_
 });
 
 test("a handshake that is refused is an answer, and one without an answer is reported", async () => {
-  const { server, kit } = await asked(() => {}, "", 100);
+  const { server, samples } = await asked(() => {}, "", 100);
   server.on("upgrade", (came, socket) => {
     if (came.url === "/a?b")
       socket.end("HTTP/1.1 403 No\r\nX-Why: b\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
   });
-  expect(await kit.socket(get)).toMatchObject({ status: 403, headers: { "x-why": "b" }, text: "no" });
-  await expect(kit.socket({ ...get, target: "/other" })).rejects.toMatchObject({
+  expect(await samples.socket(get)).toMatchObject({ status: 403, headers: { "x-why": "b" }, text: "no" });
+  await expect(samples.socket({ ...get, target: "/other" })).rejects.toMatchObject({
     expected: "an answer to the handshake",
     came: "nothing within 100 ms",
   });
 });
 
-/** The kit as a server, and one request to it. */
+/** The suite as a server, and one request to it. */
 async function answered(serve: (exchange: Exchange) => Promise<void>, options: object = {}, body?: string) {
   const responder = await Responder.listen(trace, WAIT);
   onTestFinished(() => responder.close());
@@ -238,7 +238,7 @@ async function answered(serve: (exchange: Exchange) => Promise<void>, options: o
   return { status: response.statusCode, headers: response.headers, text: chunks.map(String).join("|") };
 }
 
-describe("the kit answers", () => {
+describe("the samples answers", () => {
   test("a request, of which it sees all", async () => {
     let seen: Partial<Exchange> = {};
     const { status, headers, text } = await answered(

@@ -13,8 +13,8 @@ import {
   type SchemaObject,
   type Side,
 } from "@parlance/wire";
-import type { ClientStep, JsonMessage } from "./script.js";
-import type { Asking } from "./stage.js";
+import type { ClientStep, JsonMessage } from "./steps.js";
+import type { Asking } from "./tested.js";
 
 /** A contract's folder as a value with checks, such as `contractValue` of `@parlance/language/value`. */
 export type ValueOf = (document: ContractDocument) => AnyContract;
@@ -33,7 +33,7 @@ export interface Placed<T> {
 export type FlatInput = Readonly<Record<string, Json>>;
 
 /** A contract from its folder, and what the cases are made of: inputs, answers and messages from its examples. */
-export class Kit {
+export class Samples {
   readonly document: ContractDocument;
   readonly contract: AnyContract;
   readonly talk: Conversations;
@@ -44,9 +44,9 @@ export class Kit {
     this.talk = new Conversations(contract, accepts);
   }
 
-  static async of(document: ContractDocument, read: ValueOf): Promise<Kit> {
+  static async of(document: ContractDocument, read: ValueOf): Promise<Samples> {
     const contract = read(document);
-    return new Kit(document, contract, await contract.accepts());
+    return new Samples(document, contract, await contract.accepts());
   }
 
   /** The prose of a call: parameters with examples, texts of answers. */

@@ -62,7 +62,7 @@ export type ClientStep =
 export interface ClientCall {
   readonly operation: string;
   readonly input: Readonly<Record<string, Json>>;
-  readonly script: readonly ClientStep[];
+  readonly steps: readonly ClientStep[];
 }
 
 /**

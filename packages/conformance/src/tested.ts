@@ -1,6 +1,6 @@
-import type { Called, ClientCall, Told } from "./script.js";
+import type { Called, ClientCall, Told } from "./steps.js";
 
-/** A request of the kit. */
+/** A request of the suite. */
 export interface Asking {
   readonly method: string;
   readonly target: string;
@@ -52,8 +52,8 @@ export type Frame =
   | { readonly close: number };
 
 /** A server under test, as a case sees it. */
-export interface ServerStage {
-  /** Whether the server has no script: its answers are its own. */
+export interface TestedServer {
+  /** Whether the server has no fixture: its answers are its own. */
   readonly live: boolean;
   /** Milliseconds that something expected may take. */
   readonly wait: number;
@@ -89,7 +89,7 @@ export interface Exchange {
 }
 
 /** A client under test, as a case sees it. */
-export interface ClientStage {
+export interface TestedClient {
   readonly wait: number;
   /** What this client has reported of streams in their plain form in this run, by call and messages. */
   readonly plain: Pick<Map<string, Promise<Told>>, "get" | "set" | "delete">;
