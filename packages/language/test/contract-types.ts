@@ -28,6 +28,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "/$defs/operation/properties/answer": "Answer",
   "/$defs/channel": "Channel",
   "/$defs/rpcMethod": "RpcMethod",
+  "/$defs/channel/properties/carriers/items": "Carrier",
   "/$defs/exchange": "Exchange",
   "/$defs/exchange/properties/answers/items": "Reply",
   "/$defs/exchange/properties/answers/items/properties/whole/items": "Whole",

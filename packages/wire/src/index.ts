@@ -23,6 +23,7 @@ export type {
   Answer,
   AnswerHeader,
   Auth,
+  Carrier,
   Channel as ChannelContract,
   Contract,
   Exchange,
@@ -88,7 +89,7 @@ export {
   type Written,
 } from "./message.js";
 export { type Arrived, type Unbind, unbind, unbinder } from "./operation.js";
-export type { OpenSocket, Port, PortEvents, SocketRefused } from "./port.js";
+export { carriersOf, type OpenSocket, type Port, type PortEvents, type SocketRefused } from "./port.js";
 export {
   BEAT,
   type ChannelOffer,

@@ -1,4 +1,8 @@
+import type { Carrier, Channel } from "./contract/contract.js";
 import type { Disconnected } from "./errors.js";
+
+/** What may carry a channel. */
+export const carriersOf = ({ carriers = ["websocket"] }: Channel): readonly Carrier[] => carriers;
 
 /** One end of a socket that carries text frames in order. */
 export interface Port {

@@ -1,4 +1,11 @@
-import type { ChannelContract, ContractDocument, Operation, Side } from "@parlance/wire";
+import {
+  type Carrier,
+  type ChannelContract,
+  type ContractDocument,
+  carriersOf,
+  type Operation,
+  type Side,
+} from "@parlance/wire";
 import { formatPointer } from "@parlance/wire/internal/pointer";
 import { pascal } from "../schema.js";
 import { credentialsOf, hostOf, type SourceCall, schemasAt, sourceOf } from "./source.js";
@@ -26,19 +33,26 @@ export function asyncapi(document: ContractDocument): object {
     defaultContentType: "application/json",
     servers: {
       ...(streams.length > 0 && { http: { ...place, protocol, ...security } }),
-      ...(channels.length > 0 && { ws: { ...place, protocol: protocol === "https" ? "wss" : "ws", ...security } }),
+      ...(carries(channels, "websocket") && {
+        ws: { ...place, protocol: protocol === "https" ? "wss" : "ws", ...security },
+      }),
+      ...(carries(channels, "stdio") && { stdio: STDIO }),
     },
     channels: Object.fromEntries([
       ...streams.map(([name, operation]) => [
         name,
-        channelOf("http", source.operations[name]!, [
+        channelOf(["http"], source.operations[name]!, [
           ...(operation.body ? [operation.body] : []),
           ...operation.answer.stream!.messages,
         ]),
       ]),
       ...channels.map(([name, channel]) => [
         name,
-        channelOf("ws", source.channels[name]!, [...channel.client, ...channel.server]),
+        channelOf(
+          carriersOf(channel).map((carrier) => (carrier === "stdio" ? "stdio" : "ws")),
+          source.channels[name]!,
+          [...channel.client, ...channel.server],
+        ),
       ]),
     ]),
     operations: Object.fromEntries([
@@ -61,7 +75,22 @@ export function asyncapi(document: ContractDocument): object {
   };
 }
 
-function channelOf(server: "http" | "ws", told: SourceCall, messages: readonly string[]): object {
+/** AsyncAPI has no servers without a host. */
+const STDIO = {
+  host: "localhost",
+  protocol: "stdio",
+  description: "A program that is started: its standard input and output, one message a line.",
+};
+
+function carries(channels: readonly (readonly [string, ChannelContract])[], carrier: Carrier): boolean {
+  return channels.some(([, channel]) => carriersOf(channel).includes(carrier));
+}
+
+function channelOf(
+  servers: readonly ("http" | "ws" | "stdio")[],
+  told: SourceCall,
+  messages: readonly string[],
+): object {
   const parameters = Object.entries(told.parameters ?? {});
   const path = parameters.filter(([, one]) => one.in === "path");
   const query = parameters.filter(([, one]) => one.in === "query");
@@ -69,7 +98,7 @@ function channelOf(server: "http" | "ws", told: SourceCall, messages: readonly s
     address: told.path,
     summary: told.summary,
     ...(told.description !== undefined && { description: told.description }),
-    servers: [at("servers", server)],
+    servers: servers.map((server) => at("servers", server)),
     ...(path.length > 0 && {
       parameters: Object.fromEntries(
         path.map(([name, { description }]) => [name, { description: description ?? name }]),
@@ -77,7 +106,7 @@ function channelOf(server: "http" | "ws", told: SourceCall, messages: readonly s
     }),
     messages: Object.fromEntries(messages.map((name) => [name, at("components", "messages", name)])),
     ...(query.length > 0 &&
-      server === "ws" && {
+      servers.includes("ws") && {
         bindings: {
           ws: {
             query: {

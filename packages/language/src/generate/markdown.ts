@@ -1,4 +1,11 @@
-import type { ChannelContract, ContractDocument, Operation, Schema, SchemaObject } from "@parlance/wire";
+import {
+  type ChannelContract,
+  type ContractDocument,
+  carriersOf,
+  type Operation,
+  type Schema,
+  type SchemaObject,
+} from "@parlance/wire";
 import { locate, members, tagProperties } from "../schema.js";
 import { endsOf, type SourceCall, sourceOf } from "./source.js";
 
@@ -85,7 +92,11 @@ function channelOf(document: ContractDocument, name: string, channel: ChannelCon
   const { client, server } = channel.open ?? {};
   return [
     `### ${name}`,
-    `WebSocket \`${channel.path}\`${also(channel)}`,
+    carriersOf(channel)
+      .map((carrier) =>
+        carrier === "stdio" ? "Standard input and output" : `WebSocket \`${channel.path}\`${also(channel)}`,
+      )
+      .join(", or "),
     told.summary,
     told.description,
     parametersOf(told),

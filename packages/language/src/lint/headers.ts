@@ -1,4 +1,4 @@
-import type { Answer, Parameter } from "@parlance/wire";
+import { type Answer, type ChannelContract, carriersOf, type Parameter } from "@parlance/wire";
 import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { inContract, type Subject } from "./subject.js";
@@ -29,14 +29,27 @@ export function* headers({ contract }: Subject): Generator<Finding> {
     yield* carried(parameters, `/operations/${name}/parameters`, auth?.header);
   for (const [name, { answer }] of Object.entries(contract.operations))
     yield* answered(answer, `/operations/${name}/answer`);
-  for (const [name, { parameters }] of Object.entries(contract.channels))
-    for (const [key, { in: place }] of Object.entries(parameters ?? {}))
-      if (place === "header" || place === "cookie")
-        yield inContract(
-          "header",
-          `/channels/${name}/parameters/${escapeStep(key)}/in`,
-          `is "${place}", which a browser cannot send with a WebSocket; write "in": "query", or a property of the message that opens the channel`,
-        );
+  for (const [name, channel] of Object.entries(contract.channels)) yield* carriedBy(channel, `/channels/${name}`);
+}
+
+/** A WebSocket carries no headers of a page, and a program's standard input carries messages alone. */
+function* carriedBy(channel: ChannelContract, at: string): Generator<Finding> {
+  const carriers = carriersOf(channel);
+  for (const [key, { in: place, required }] of Object.entries(channel.parameters ?? {})) {
+    const pointer = `${at}/parameters/${escapeStep(key)}`;
+    if (carriers.includes("websocket") && (place === "header" || place === "cookie"))
+      yield inContract(
+        "header",
+        `${pointer}/in`,
+        `is "${place}", which a browser cannot send with a WebSocket; write "in": "query", or a property of the message that opens the channel`,
+      );
+    if (carriers.includes("stdio") && (required || place === "path"))
+      yield inContract(
+        "carrier",
+        pointer,
+        `is required, and the carrier stdio has no place for parameters; make it a property of the message that opens the channel`,
+      );
+  }
 }
 
 function* credentials({ bearer, apiKey, header }: NonNullable<Subject["contract"]["auth"]>): Generator<Finding> {

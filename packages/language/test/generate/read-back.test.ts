@@ -1,6 +1,6 @@
 import { docs } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
-import type { ContractDocument, SchemaObject } from "@parlance/wire";
+import { type ContractDocument, carriersOf, type SchemaObject } from "@parlance/wire";
 import { expect, test } from "vitest";
 import { mapSchema } from "../../src/walk.js";
 import { type Edit, pets } from "../pets.js";
@@ -282,6 +282,7 @@ test.each(cases)(
     const api = read(document, "asyncapi");
     const streams = Object.entries(contract.operations).filter(([, { answer }]) => answer.stream);
     const channels = Object.entries(contract.channels);
+    const carriers = channels.flatMap(([, channel]) => carriersOf(channel) as readonly string[]);
     const { host, protocol, pathname } = new URL(contract.url);
     const scheme = credentials(source, "httpApiKey");
     const { bearer, apiKey } = contract.auth ?? {};
@@ -295,22 +296,27 @@ test.each(cases)(
     expect(api.defaultContentType).toBe("application/json");
     expect(api.servers).toEqual({
       ...(streams.length > 0 && { http: { ...place, protocol: secure ? "https" : "http" } }),
-      ...(channels.length > 0 && { ws: { ...place, protocol: secure ? "wss" : "ws" } }),
+      ...(carriers.includes("websocket") && { ws: { ...place, protocol: secure ? "wss" : "ws" } }),
+      ...(carriers.includes("stdio") && {
+        stdio: { host: "localhost", protocol: "stdio", description: expect.any(String) },
+      }),
     });
     expect(api.components.securitySchemes).toEqual(scheme && plain(scheme));
 
-    const channelOf = (server: string, told: Loose, messages: readonly string[]) => {
+    const channelOf = (servers: readonly string[], told: Loose, messages: readonly string[]) => {
       const of = (place: string) => Object.entries<Loose>(told.parameters ?? {}).filter(([, one]) => one.in === place);
       const query = of("query").map(([name, { in: _, required, ...schema }]) => [name, schema]);
       return {
         address: told.path,
         summary: told.summary,
         description: told.description,
-        servers: [{ $ref: `#/servers/${server}` }],
+        servers: servers.map((server) => ({ $ref: `#/servers/${server}` })),
         parameters: Object.fromEntries(of("path").map(([name, { description = name }]) => [name, { description }])),
         messages: Object.fromEntries(messages.map((name) => [name, { $ref: `#/components/messages/${name}` }])),
         query:
-          server === "ws" && query.length > 0 ? { type: "object", properties: Object.fromEntries(query) } : undefined,
+          servers.includes("ws") && query.length > 0
+            ? { type: "object", properties: Object.fromEntries(query) }
+            : undefined,
       };
     };
     const found = Object.entries<Loose>(api.channels).map(([name, { bindings, parameters = {}, ...one }]) => [
@@ -322,13 +328,17 @@ test.each(cases)(
         ...Object.fromEntries(
           streams.map(([name, { body, answer }]) => {
             const messages = [...(body ? [body] : []), ...answer.stream!.messages];
-            return [name, channelOf("http", source.operations[name], messages)];
+            return [name, channelOf(["http"], source.operations[name], messages)];
           }),
         ),
         ...Object.fromEntries(
-          channels.map(([name, { client, server }]) => [
+          channels.map(([name, { carriers = ["websocket"], client, server }]) => [
             name,
-            channelOf("ws", source.channels[name], [...client, ...server]),
+            channelOf(
+              carriers.map((carrier) => (carrier === "websocket" ? "ws" : carrier)),
+              source.channels[name],
+              [...client, ...server],
+            ),
           ]),
         ),
       }),

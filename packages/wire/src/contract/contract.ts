@@ -255,14 +255,14 @@ export interface Answer {
   readonly stream?: Stream;
 }
 
-/** A WebSocket. */
+/** A conversation in both directions. */
 export interface Channel {
   /** The path, such as /sessions/{session_id}. */
   readonly path: string;
   /** Other paths that a server reads as this channel; never written. */
   readonly alsoAt?: readonly string[];
   /** What carries its frames: "websocket", "stdio" (lines of JSON on standard input and output), or both. Without it, a WebSocket does. */
-  readonly carriers?: readonly ("websocket" | "stdio")[];
+  readonly carriers?: readonly Carrier[];
   /** Values in the path and the query. */
   readonly parameters?: Readonly<Record<string, Parameter>>;
   /** The messages that the client may send. With methods, they are all of the client's, and this is left out. */
@@ -305,6 +305,9 @@ export interface RpcMethod {
   /** Where the answering side announces the method, such as /agentCapabilities/loadSession. Its handler may be left out. */
   readonly needs?: Pointer;
 }
+
+/** What carries a channel's frames. */
+export type Carrier = "websocket" | "stdio";
 
 /** A message that wants an answer. */
 export interface Exchange {
