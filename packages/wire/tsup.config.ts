@@ -10,6 +10,7 @@ export default defineConfig({
     "src/fault.ts",
     "src/header.ts",
     "src/json.ts",
+    "src/lines.ts",
     "src/link.ts",
     "src/message.ts",
     "src/message-decoder.ts",

@@ -222,8 +222,16 @@ export interface DisconnectedDetails {
   readonly retryable: boolean;
   readonly missing?: Gap | undefined;
   readonly unconfirmed?: readonly AnyMessage[] | undefined;
-  readonly details?: { readonly body: string } | undefined;
+  readonly details?: DisconnectedInfo | undefined;
   readonly cause?: unknown;
+}
+
+export interface DisconnectedInfo {
+  /** What came in place of an end, or the end of what a program wrote to its standard error. */
+  readonly body: string;
+  /** How a program has ended that was started. */
+  readonly exitCode?: number | undefined;
+  readonly signal?: string | undefined;
 }
 
 /** No answer came, or a stream stopped without one of its end messages. */
@@ -239,8 +247,8 @@ export class Disconnected extends Error {
   declare readonly missing: Gap | undefined;
   /** On a channel: messages that were sent and may not have been received. */
   declare readonly unconfirmed: readonly AnyMessage[];
-  /** What came in place of an end, or what the program wrote that was to be the server. */
-  declare readonly details: { readonly body: string } | undefined;
+  /** What came in place of an end, or how a program has ended that was started. */
+  declare readonly details: DisconnectedInfo | undefined;
 
   constructor(message: string, { unconfirmed = [], cause, ...details }: DisconnectedDetails) {
     super(brief(message), { cause });

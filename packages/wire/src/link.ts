@@ -1,7 +1,7 @@
 import type { AskOptions, Channel, Closed } from "./contract/calls.js";
 import type { Side } from "./contract/contract.js";
 import type { AnyMessage } from "./contract/schema.js";
-import { type Disconnected, disconnected, misuse, notify, Violation } from "./errors.js";
+import { Disconnected, disconnected, misuse, notify, Violation } from "./errors.js";
 import { type Busy, OpenAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
 import { type Pace, PacedPort } from "./pace.js";
@@ -113,9 +113,10 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
   });
   closed.catch(() => {});
 
-  function end(error: unknown): void {
+  /** `late` is the error of asks, and of what comes too late. */
+  function end(error: unknown, late = error): void {
     inbox.end(error);
-    failure = error;
+    failure = late;
     for (const ask of mine.list()) ask.fail?.(over());
     for (const stop of senders) stop(over());
   }
@@ -305,20 +306,20 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     (...given: A): void =>
       early ? void early.push(() => tell(...given)) : tell(...given);
   port.listen({
+    unread: () => inbox.weight,
     frame: orLater(receive),
     close: orLater((code: number, reason: string, cause?: Disconnected) => {
       // A browser sends 1001 when its page is closed (RFC 6455, section 7.4.1); a server sends it when it closes, and the client comes back.
       const confirmed = closing && (code !== 1006 || unheard.length === 0);
       // 1005 and 1006 stand for a close without a code and for none (RFC 6455, section 7.1.5).
       const dropped = cancelled && (code === 1005 || code === 1006);
+      const caused = cause && new Disconnected(`${what}: ${cause.message}`, { ...cause, cause, unconfirmed: unheard });
       if (code === 1000 || confirmed || dropped || (code === 1001 && side === "server")) {
-        end(undefined);
+        end(undefined, caused);
         settleClosed.resolve({ code, reason });
       } else {
         const how = `was closed by the ${peer}: ${code} ${reason}`.trimEnd();
-        const error = cause
-          ? disconnected(`${what}: ${cause.message}`, cause.code, cause.retryable, cause, unheard)
-          : disconnected(`${what} ${how}`, "closed", true, undefined, unheard);
+        const error = caused ?? disconnected(`${what} ${how}`, "closed", true, undefined, unheard);
         end(error);
         settleClosed.reject(error);
       }

@@ -114,6 +114,7 @@ export class PacedPort implements Port {
       frame: (text) => this.#on!.frame(text),
       close: (code, reason, cause) => this.#end(code, reason, cause),
       closing: on.closing,
+      unread: on.unread,
     });
   }
 

@@ -2,7 +2,7 @@ import type { Carrier, Channel } from "./contract/contract.js";
 import type { Disconnected } from "./errors.js";
 
 /** What may carry a channel. */
-export const carriersOf = ({ carriers = ["websocket"] }: Channel): readonly Carrier[] => carriers;
+export const carriersOf = ({ carriers = ["websocket"] }: Pick<Channel, "carriers">): readonly Carrier[] => carriers;
 
 /** One end of a socket that carries text frames in order. */
 export interface Port {
@@ -28,6 +28,8 @@ export interface PortEvents {
   close(code: number, reason: string, cause?: Disconnected): void;
   /** The peer has closed, and waits for `close` to be called. Without this, or where a runtime answers by itself, it is answered at once. */
   readonly closing?: ((code: number, reason: string) => void) | undefined;
+  /** Characters of frames that this side's reader has not taken: a port that can wait for the reader does so. */
+  readonly unread?: (() => number) | undefined;
 }
 
 /** Creates two connected ports in memory. Frames arrive later, in order, and before the close that follows them. */
@@ -145,6 +147,8 @@ export type OpenSocket = (
     /** Bytes of one message. */
     readonly maxSize: number;
     readonly signal?: AbortSignal | undefined;
+    /** What the contract lets carry the channel. */
+    readonly carriers?: readonly Carrier[] | undefined;
   },
 ) => Promise<Port | { readonly refused: SocketRefused }>;
 
