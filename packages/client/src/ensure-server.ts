@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { assertLimits, Disconnected, disconnected, misuse } from "@parlance/wire/errors";
 import { isHeld, type StartLock, startFolder, takeLock } from "./start-lock.js";
+import { reasonIn } from "./stderr.js";
 
 export interface ServerCommand {
   /** The program and its arguments. It is not run through a shell. */
@@ -141,14 +142,7 @@ async function start({ command, cwd, env }: ServerCommand, logPath: string): Pro
     },
     async failure(what) {
       const body = (await readFile(logPath, "utf8").catch(() => "")).slice(-MAX_SAID).trim();
-      // The frames of a stack have names of errors too.
-      const lines = body
-        .split("\n")
-        .filter((line) => !/^\s*at /.test(line))
-        .reverse();
-      const why = [`${ended}`, lines.find((line) => /error|exception/i.test(line)) ?? lines[0]]
-        .filter(Boolean)
-        .join(": ");
+      const why = [`${ended}`, reasonIn(body)].filter(Boolean).join(": ");
       const details = body ? { body } : undefined;
       const how = `${what} was not started by ${program}: ${why}`;
       return new Disconnected(how, { code: "unreachable", retryable: false, details });

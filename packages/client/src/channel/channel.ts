@@ -34,7 +34,7 @@ export async function openChannel(
   const { answerTimeout = ANSWER_TIMEOUT, webSocket, token } = connection;
   const what = `${contract.name}.${name}`;
   const address = requests.url(bind(contract, name, input).target);
-  const openSocket = sockets(contract, connection, what, address);
+  const openSocket = sockets(contract, connection, what, address, contract.channels[name]!.carriers);
   const life = lifetime(connection.signal, signal);
   const pace = paceOf(connection);
   const linkOver = (port: Port): Link => linked(contract, connection, name, life.signal, port, open);

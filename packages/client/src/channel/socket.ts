@@ -1,5 +1,5 @@
-import type { AnyContract, OpenSocket, Port, PortEvents } from "@parlance/wire";
-import { brief, disconnected, MAX_QUOTED, misuse, notify } from "@parlance/wire/errors";
+import type { AnyContract, Carrier, OpenSocket, Port, PortEvents } from "@parlance/wire";
+import { brief, Disconnected, disconnected, MAX_QUOTED, misuse, notify } from "@parlance/wire/errors";
 import { socketPort } from "@parlance/wire/link";
 import { refusalOf, why } from "../failures.js";
 import type { Lifetime } from "../lifetime.js";
@@ -14,17 +14,24 @@ export function sockets(
   { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE, token }: ConnectOptions,
   what: string,
   url: string,
+  carriers?: readonly Carrier[],
 ): (headers: Readonly<Record<string, string>>, protocols: string[], request: Lifetime) => Promise<Port> {
   const shown = brief(url, MAX_QUOTED);
   return async (headers, protocols, { signal }) => {
     let opened: Awaited<ReturnType<OpenSocket>>;
     try {
       signal.throwIfAborted();
-      opened = await webSocket(url.replace(/^http/, "ws"), { headers, protocols, maxSize: maxMessageSize, signal });
+      opened = await webSocket(url.replace(/^http/, "ws"), {
+        headers,
+        protocols,
+        maxSize: maxMessageSize,
+        signal,
+        carriers,
+      });
     } catch (cause) {
       signal.throwIfAborted();
-      // A mistake in the caller's code, such as a missing WebSocket: a retry would not help.
-      if (cause instanceof TypeError) throw cause;
+      // A mistake in the caller's code, such as a missing WebSocket, or a program that did not start: a retry would not help.
+      if (cause instanceof TypeError || cause instanceof Disconnected) throw cause;
       const { says } = await why({ cause, address: url });
       signal.throwIfAborted();
       throw disconnected(`${what}: no socket was opened at ${shown}${says}`, "unreachable", true, cause);
@@ -44,14 +51,14 @@ export function sockets(
 /** Wraps a user's port so that it never fails: an error, or a close not confirmed in time, counts as a cut. */
 function guarded(port: Port, signal: AbortSignal): Port {
   let on: PortEvents | undefined;
-  let over: readonly [code: number, reason: string] | undefined;
+  let over: Parameters<PortEvents["close"]> | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function end(code: number, reason: string): void {
+  function end(...how: Parameters<PortEvents["close"]>): void {
     if (over) return;
-    over = [code, reason];
+    over = how;
     clearTimeout(timer);
-    on?.close(code, reason);
+    on?.close(...how);
   }
 
   function cut(): void {
@@ -95,7 +102,7 @@ function guarded(port: Port, signal: AbortSignal): Port {
     on = events;
     if (over) return events.close(...over);
     const frame = (text: string) => over || events.frame(text);
-    safely(() => port.listen({ frame, close: end }));
+    safely(() => port.listen({ frame, close: end, unread: events.unread }));
   }
 
   if (signal.aborted) unused();
