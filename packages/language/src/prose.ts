@@ -1,5 +1,7 @@
 import type { Contract, SchemaName, SchemaObject } from "@parlance/wire";
+import { members } from "./schema.js";
 import { type Source, secretsOf } from "./source.js";
+import { absences } from "./when.js";
 
 /**
  * Returns the parts of `contract.json` that a runtime needs, with schemas named by title instead of by file. Titles,
@@ -8,9 +10,14 @@ import { type Source, secretsOf } from "./source.js";
 export function withoutProse(
   source: Source,
   title: (file: SchemaName) => SchemaName,
-  schemas: Iterable<SchemaObject> = [],
+  schemas: readonly SchemaObject[] = [],
 ): Contract {
   const { names: secrets } = secretsOf(source, schemas);
+  const byTitle = Object.fromEntries(schemas.map((schema) => [schema.title!, schema]));
+  const absent = absences(source.operations ?? {}, (file) => {
+    const schema = byTitle[title(file)];
+    return schema && members({ schemas: byTitle }, schema);
+  });
   return pick({
     ...source,
     $schema: undefined,
@@ -31,8 +38,9 @@ export function withoutProse(
     })),
     errors: each(source.errors, documented),
     messages: each(source.messages, (message) => ({ ...message, schema: title(message.schema) })),
-    operations: each(source.operations, (operation) => ({
+    operations: each(source.operations, (operation, name) => ({
       ...documented(operation),
+      absent: absent.get(name)?.length ? absent.get(name) : undefined,
       parameters: parameters(operation.parameters),
       body: operation.body && title(operation.body),
       transfer: (operation.binary ?? operation.answer?.binary ?? operation.answer?.headers) !== undefined || undefined,
@@ -77,8 +85,8 @@ function faultsOf(common: Source = {}, own?: Source): Source | undefined {
   return texts.length === 0 ? each(own, documented) : each({ ...Object.fromEntries(texts), ...own }, documented);
 }
 
-function each(record: Source | undefined, change: (value: Source) => unknown): Source | undefined {
-  return record && Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
+function each(record: Source | undefined, change: (value: Source, name: string) => unknown): Source | undefined {
+  return record && Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value, name)]));
 }
 
 /** Removes every `undefined`, so that equal contracts compare and print alike. */

@@ -58,6 +58,11 @@ const DERIVED: Readonly<Record<string, Readonly<Record<string, SchemaObject>>>> 
     },
   },
   Operation: {
+    absent: {
+      description: "Names of `when` that a request may leave out and still mean this operation. Derived.",
+      type: "array",
+      items: { type: "string" },
+    },
     transfer: {
       description: "Whether the request or answer has bytes, or the answer has headers. Derived.",
       const: true,

@@ -930,6 +930,7 @@ export const agentsmithy1_13: ContractValue<AgentSmithy1_13, AgentSmithy1_13Hand
         },
       },
       faults: { "400": {}, "422": {}, "500": {} },
+      absent: ["stream"],
     },
     complete: {
       method: "POST",

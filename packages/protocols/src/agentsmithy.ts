@@ -183,6 +183,7 @@ export const agentsmithy: ContractValue<AgentSmithy, AgentSmithyHandlers> = {
         },
       },
       faults: { "400": {}, "401": {}, "405": {}, "429": {}, "500": {}, "503": {} },
+      absent: ["stream"],
     },
     complete: {
       method: "POST",

@@ -711,6 +711,7 @@ export const emacsAgent: ContractValue<EmacsAgent, EmacsAgentHandlers> = {
       when: { format: "json" },
       answer: { status: 200, json: "Transcript" },
       faults: { "400": {}, "404": {} },
+      absent: ["format"],
     },
     getTranscriptMarkdown: {
       method: "GET",

@@ -1,9 +1,9 @@
 import type { Input } from "./bind.js";
 import type { Accepts } from "./contract/check.js";
 import type { Contract, Side } from "./contract/contract.js";
-import type { Json } from "./contract/schema.js";
 import { Violation } from "./errors.js";
 import { coerce, inputName, unbindHeaders } from "./header.js";
+import { valueAt } from "./internal/pointer.js";
 import { isObject, type JsonObject } from "./json.js";
 import { type AnyContract, assertChecked } from "./message.js";
 
@@ -67,8 +67,8 @@ function inputOf(contract: AnyContract, { checks, reads }: Accepts, name: string
           ...origin,
         });
       const { in: place } = parameter;
-      const said = place === "path" ? path[key] : place === "query" ? query.get(key) : carried?.[key];
-      if (said !== undefined && said !== null) input[key] = coerce(said, parameter);
+      const said = place === "path" ? path[key] : place === "query" ? query.get(key) : valueAt(carried, [key]);
+      if (typeof said === "string") input[key] = coerce(said, parameter);
     }
     for (const key of constants) delete input[key];
     if (check) assertChecked(check, input, origin, "the input of");
@@ -76,21 +76,23 @@ function inputOf(contract: AnyContract, { checks, reads }: Accepts, name: string
   };
 }
 
-/** The operation of a route whose constants match; the first one when none are sent. */
+/** The operation of a route whose constants match. A name that is not sent matches an operation that may be called without it. */
 function choose(contract: Contract, names: readonly string[], { query, body }: Arrived): string {
   const [only = ""] = names;
   if (names.length === 1 && !contract.operations[only]?.when) return only;
-  const said = (name: string): [Json, unknown][] => {
-    const { parameters = {}, when = {} } = contract.operations[name] ?? {};
-    return Object.entries(when).map(([key, value]) => [
-      value,
-      parameters[key] ? (query.get(key) ?? undefined) : isObject(body) ? body[key] : undefined,
-    ]);
+  const isMeant = (name: string) => {
+    const { parameters = {}, when = {}, absent } = contract.operations[name] ?? {};
+    return Object.entries(when).every(([key, value]) => {
+      const text = Object.hasOwn(parameters, key) ? query.get(key) : undefined;
+      const given =
+        text === undefined ? valueAt(body, [key]) : text === null ? undefined : coerce(text, parameters[key]!);
+      return given === undefined ? absent?.includes(key) : given === value;
+    });
   };
-  const exact = names.find((name) => said(name).every(([value, given]) => given === value));
-  if (exact !== undefined) return exact;
-  const silent = names.find((name) => said(name).every(([, given]) => given === undefined));
-  if (silent !== undefined) return silent;
+  const meant = names.find(isMeant);
+  if (meant !== undefined) return meant;
+  // Its own check refuses the form of the body.
+  if (contract.operations[only]?.body !== undefined && !isObject(body)) return only;
   const choices = names.map((name) => `${name} ${JSON.stringify(contract.operations[name]?.when)}`);
   throw new Violation(`none of ${choices.join(", ")} is meant`, {
     code: "unknown_operation",

@@ -31,15 +31,25 @@ const arrived = (more: Sent = {}): Arrived => ({
 const query = { in: "query", type: "string" } as const;
 
 describe("Of the operations of one route", () => {
-  const operation = (when?: object, parameters?: object) => ({ method: "GET", path: "/a", when, parameters });
+  const operation = (when?: object, parameters?: object, absent?: readonly string[]) => ({
+    method: "GET",
+    path: "/a",
+    when,
+    parameters,
+    absent,
+  });
   const contract = {
     name: "p",
     operations: {
       plain: operation(),
       json: operation({ format: "json", deep: true }, { format: query, deep: { in: "query", type: "boolean" } }),
+      first: operation({ page: 1 }, { page: { in: "query", type: "integer" } }, ["page"]),
+      later: operation({ page: 2.5 }, { page: { in: "query", type: "number" } }),
+      live: operation({ stream: true }, { stream: { in: "query", type: "boolean" } }),
+      whole: operation({ stream: false }, { stream: { in: "query", type: "boolean" } }, ["stream"]),
       text: operation({ format: "text" }, { format: query }),
       also: operation({ format: "text" }, { format: query }),
-      start: { ...operation({ kind: "start" }), body: "Body" },
+      start: { ...operation({ kind: "start" }, {}, ["kind"]), body: "Body" },
       stop: { ...operation({ kind: "stop", at: 1 }), body: "Body" },
     },
     channels: { line: { path: "/a", client: [], server: [] } },
@@ -54,22 +64,37 @@ describe("Of the operations of one route", () => {
     [["text", "json"], { query: "format=text" }, "text"],
     [["json", "text"], { query: "format=text" }, "text"],
     [["text", "also"], { query: "format=text" }, "text"],
-    [["json", "text"], {}, "json"],
-    [["text", "json"], { query: "other=1" }, "text"],
-    [["text"], {}, "text"],
+    [["json", "text"], { query: "format=json&deep=true" }, "json"],
+    [["first", "later"], {}, "first"],
+    [["later", "first"], { query: "other=1" }, "first"],
+    [["first"], {}, "first"],
+    [["first", "later"], { query: "page=1" }, "first"],
+    [["first", "later"], { query: "page=2.5" }, "later"],
+    [["live", "whole"], { query: "stream=true" }, "live"],
+    [["whole", "live"], { query: "stream=true" }, "live"],
+    [["live", "whole"], { query: "stream=false" }, "whole"],
+    [["live", "whole"], {}, "whole"],
+    [["whole", "live"], {}, "whole"],
     [["text"], { query: "format=text" }, "text"],
     [["json", "plain"], { query: "format=xml" }, "plain"],
     [["start", "stop"], { body: { kind: "start" } }, "start"],
     [["start", "stop"], { body: { kind: "stop", at: 1 } }, "stop"],
-    [["stop", "start"], { body: {} }, "stop"],
+    [["stop", "start"], { body: {} }, "start"],
+    [["start", "stop"], { body: {} }, "start"],
     // A query says nothing of what stands in the body, and a body nothing of what stands in the query.
-    [["stop", "start"], { query: "kind=start", body: {} }, "stop"],
-    [["json", "text"], { body: { format: "text" } }, "json"],
+    [["stop", "start"], { query: "kind=stop&at=1", body: {} }, "start"],
+    [["live", "whole"], { body: { stream: true } }, "whole"],
   ])("%j, one is meant by %j: %s", (names, sent, name) => expect(named(names, sent)).toBe(name));
 
   test.each<[names: string[], sent: Sent]>([
     [["text"], { query: "format=json" }],
     [["text"], { query: "format=" }],
+    [["text"], {}],
+    [["json", "text"], {}],
+    [["json", "text"], { query: "deep=true" }],
+    [["live", "whole"], { query: "stream=yes" }],
+    [["live", "whole"], { query: "stream=" }],
+    [["stop"], { body: {} }],
     [["json", "text"], { query: "format=xml" }],
     [["json"], { query: "format=json" }],
     [["stop", "start"], { body: { kind: "stop" } }],
@@ -100,7 +125,7 @@ describe("The input of a request", () => {
   const contract = {
     name: "p",
     operations: {
-      put: { method: "PUT", path: "/{id}", parameters, body: "Body", when: { kind: "x" } },
+      put: { method: "PUT", path: "/{id}", parameters, body: "Body", when: { kind: "x" }, absent: ["kind"] },
       get: { method: "GET", path: "/{id}", parameters: { id: parameters.id, q: query } },
       bare: { method: "GET", path: "/" },
     },

@@ -80,9 +80,13 @@ describe("The input of a request", () => {
     operations: {
       plain: operation("GET", "/", { parameters }),
       body: operation("POST", "/", { parameters, body: "Body" }),
-      one: operation("POST", "/", { body: "Body", when: { kind: "one" } }),
+      one: operation("POST", "/", { body: "Body", when: { kind: "one" }, absent: ["kind"] }),
       two: operation("POST", "/", { body: "Body", when: { kind: "two" } }),
-      csv: operation("GET", "/", { parameters: { as: { in: "query", type: "string" } }, when: { as: "csv" } }),
+      csv: operation("GET", "/", {
+        parameters: { as: { in: "query", type: "string" } },
+        when: { as: "csv" },
+        absent: ["as"],
+      }),
     },
     channels: { line: { path: "/", parameters } },
   } as unknown as AnyContract;

@@ -1,5 +1,7 @@
 import type { ChannelContract as Channel, Operation } from "@parlance/wire";
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
+import { absences } from "../when.js";
 import { examplesOf, inContract, list, membersOf, type Subject } from "./subject.js";
 
 /** Every call has one flat input, and every request is one call. */
@@ -53,7 +55,7 @@ function* input(
       "stands on a GET, which no client sends with a body; write its properties as parameters in the query, or use POST",
     );
   for (const name of Object.keys(properties))
-    if (name in parameters)
+    if (Object.hasOwn(parameters, name))
       yield inContract(
         "input",
         `${at}/parameters/${name}`,
@@ -61,8 +63,20 @@ function* input(
       );
   if (body !== undefined && !membersOf(subject, body)) return;
   for (const [name, value] of Object.entries(when)) {
-    const place = parameters[name]?.in;
-    if (!(name in properties) && place !== "query")
+    const place = Object.hasOwn(parameters, name) ? parameters[name]!.in : undefined;
+    if (typeof value === "object" && value !== null)
+      yield inContract(
+        "when",
+        `${at}/when/${escapeStep(name)}`,
+        "is not a constant; write a string, a number, true, false or null",
+      );
+    else if (place !== undefined && mistyped(value, parameters[name]!.type))
+      yield inContract(
+        "when",
+        `${at}/when/${escapeStep(name)}`,
+        `is ${JSON.stringify(value)}, and no value of the ${parameters[name]!.type} ${name} equals it`,
+      );
+    if (!Object.hasOwn(properties, name) && place !== "query")
       yield inContract("when", `${at}/when/${name}`, `${name} is neither a property of the body nor a query parameter`);
     for (const [index, example] of examplesOf(subject, body).entries()) {
       const said = (example as Record<string, unknown> | null)?.[name];
@@ -77,13 +91,19 @@ function* input(
   }
 }
 
+const mistyped = (value: unknown, type: string) =>
+  type === "integer" ? !Number.isInteger(value) : typeof value !== type;
+
 function* collisions(calls: [string, Operation | Channel][], kind: string, subject: Subject): Generator<Finding> {
   const places = calls.flatMap(([name, call]) =>
     [call.path, ...(call.alsoAt ?? [])].map((template) => ({ name, call, template })),
   );
+  const absent = absences(subject.source.operations ?? {}, (file) => membersOf(subject, file));
+  const isAbsent = (call: Operation | Channel, name: string) =>
+    calls.some(([operation, one]) => one === call && absent.get(operation)?.includes(name));
   for (const [index, one] of places.entries())
     for (const other of places.slice(0, index)) {
-      if (one.name === other.name || !meet(one.template, other.template) || apart(one.call, other.call, subject))
+      if (one.name === other.name || !meet(one.template, other.template) || apart(one.call, other.call, isAbsent))
         continue;
       const [first, second] = [one.call, other.call] as Operation[];
       if (first!.method !== second!.method) continue;
@@ -92,7 +112,7 @@ function* collisions(calls: [string, Operation | Channel][], kind: string, subje
         when ? "when" : "route",
         `/${kind}/${one.name}/${when && first!.when ? "when" : "path"}`,
         when
-          ? `does not distinguish ${one.name} from ${other.name}, which has the same route; give both a "when" with one property and different values, and require the property in one of them`
+          ? `does not distinguish ${one.name} from ${other.name}, which has the same route; give both a "when" with one property and different values, and require the property in one of them, or give it a default there`
           : `${one.template} is also the route of ${other.name} (${other.template})`,
       );
     }
@@ -110,15 +130,16 @@ function meet(one: string, other: string): boolean {
   return plainer(0) === plainer(1);
 }
 
-/** Whether `when` tells two calls apart: one name, two values, and not both read where the name is absent. */
-function apart(one: Operation | Channel, other: Operation | Channel, subject: Subject): boolean {
+/** Whether `when` tells two calls apart: one name, two values, and not both meant where the name is absent. */
+function apart(
+  one: Operation | Channel,
+  other: Operation | Channel,
+  isAbsent: (call: Operation | Channel, name: string) => boolean,
+): boolean {
   if (!("method" in one) || !("method" in other)) return false;
-  // A broken body counts as sound here: its own problem is reported already.
-  const demands = ({ parameters = {}, body }: Operation, name: string) =>
-    parameters[name]?.required === true ||
-    (body !== undefined && membersOf(subject, body)?.required.includes(name) !== false);
+  const { when = {} } = other;
   return Object.entries(one.when ?? {}).some(
     ([name, value]) =>
-      other.when?.[name] !== undefined && other.when[name] !== value && (demands(one, name) || demands(other, name)),
+      Object.hasOwn(when, name) && when[name] !== value && !(isAbsent(one, name) && isAbsent(other, name)),
   );
 }

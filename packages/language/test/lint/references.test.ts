@@ -142,7 +142,7 @@ describe("Two routes", () => {
     const call = (of: Call) => ({
       ...(kind === "operations" && { method: "GET" }),
       answer: {},
-      parameters: { ...parametersOf(of), q: { in: "query", required: true } },
+      parameters: { ...parametersOf(of), q: { in: "query", type: "integer", required: true } },
       ...of,
     });
     return told(routes(subject({ [kind]: { one: call(one), other: call(other) } })));
@@ -174,7 +174,7 @@ describe("Two routes", () => {
   });
 
   const when = (name: string) =>
-    `does not distinguish other from one, which has the same route; give both a "when" with one property and different values, and require the property in one of them`.replace(
+    `does not distinguish other from one, which has the same route; give both a "when" with one property and different values, and require the property in one of them, or give it a default there`.replace(
       "other",
       name,
     );

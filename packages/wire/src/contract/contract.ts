@@ -232,6 +232,8 @@ export interface Operation {
   readonly answer: Answer;
   /** What the operation may be refused with. */
   readonly faults?: Readonly<Record<string, OperationFault>>;
+  /** Names of `when` that a request may leave out and still mean this operation. Derived. */
+  readonly absent?: readonly string[];
   /** Whether the request or answer has bytes, or the answer has headers. Derived. */
   readonly transfer?: true;
 }
