@@ -9,6 +9,7 @@ import { examples, patterns } from "./lint/examples.js";
 import { exchanges } from "./lint/exchanges.js";
 import { form } from "./lint/form.js";
 import { headers } from "./lint/headers.js";
+import { inherited } from "./lint/inherited.js";
 import { formats, secrets } from "./lint/keywords.js";
 import { methods } from "./lint/methods.js";
 import { names } from "./lint/names.js";
@@ -27,6 +28,7 @@ export { contractSchema } from "./lint/form.js";
 
 const rules: readonly Rule[] = [
   names,
+  inherited,
   titles,
   owned,
   routes,
@@ -97,6 +99,8 @@ const vocabularyAjv = (options: Options = {}) => {
     strictRequired: false,
     allowUnionTypes: true,
     allErrors: true,
+    // An object has no "constructor" unless it is written.
+    ownProperties: true,
     ...options,
   });
   addFormats.default(ajv as never);

@@ -171,7 +171,7 @@ export function inputSchema(document: ContractDocument, name: string): SchemaObj
   const { contract, source } = document;
   const owner = contract.operations[name] ?? contract.channels[name];
   if (!owner) throw new RangeError(`${contract.name} has no operation or channel ${name}`);
-  const kind = name in contract.operations ? "operations" : "channels";
+  const kind = Object.hasOwn(contract.operations, name) ? "operations" : "channels";
   const prose = (source[kind] as Record<string, { parameters?: Record<string, SchemaObject>; summary?: string }>)[
     name
   ]!;
@@ -197,7 +197,7 @@ export function inputSchema(document: ContractDocument, name: string): SchemaObj
     type: "object",
     ...inFile(inner.rest, file),
     properties,
-    required: required.filter((key) => !(key in when)),
+    required: required.filter((key) => !Object.hasOwn(when, key)),
     // An input's examples are the body's only where the body is all there is.
     ...(examples && !prose.parameters && { examples: examples.map((example) => omit(example, Object.keys(when))) }),
   };

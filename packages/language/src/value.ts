@@ -37,7 +37,14 @@ export function contractValue(document: ContractDocument): LoadedContract {
 }
 
 function compiler(document: ContractDocument): (schema: SchemaObject) => Check {
-  const ajv = new Ajv2020({ strict: false, validateSchema: false, messages: false, inlineRefs: false, logger: false });
+  const ajv = new Ajv2020({
+    strict: false,
+    validateSchema: false,
+    messages: false,
+    inlineRefs: false,
+    logger: false,
+    ownProperties: true,
+  });
   for (const name of uncheckedFormats) ajv.addFormat(name, true);
   addFormats.default(ajv as never);
   for (const [name, format] of declaredFormats(document.source)) ajv.addFormat(name, format);

@@ -13,6 +13,7 @@ import {
   type Unbind,
   Violation,
 } from "@parlance/wire";
+import { valueAt } from "@parlance/wire/internal/pointer";
 import type { Scope } from "@parlance/wire/scope";
 import { type Callbacks, readThrown } from "./callback.js";
 import type { Called } from "./hooks.js";
@@ -176,7 +177,7 @@ class HandlerCall<Ask> {
 /** The session that a call names, or undefined. */
 export function sessionOf(context: Context, { input, principal }: Called): string | undefined {
   const { session } = context.contract;
-  const key = session === undefined ? undefined : input[session];
+  const key = session === undefined ? undefined : valueAt(input, [session]);
   return key === undefined ? undefined : nameOf(context, principal, String(key));
 }
 

@@ -1,5 +1,6 @@
 import type { Contract } from "./contract/contract.js";
 import { misuse } from "./errors.js";
+import { valueAt } from "./internal/pointer.js";
 import type { JsonObject } from "./json.js";
 
 /** The flat input of an operation or channel: path, query, headers, cookies and body in one object. */
@@ -22,14 +23,15 @@ export function bind(contract: Contract, name: string, input: Input): Bound {
   const { path, parameters = {} } = (operation ?? contract.channels[name])!;
   const all: JsonObject = { ...input, ...operation?.when };
   const target = path.replace(/\{(\w+)\}/g, (_, key: string) => {
-    const value = all[key];
+    const value = valueAt(all, [key]);
     return encodeURIComponent(inUrl(contract, name, key, value, NOT_IN_PATH));
   });
   const query = new URLSearchParams();
   const body: JsonObject = {};
   for (const [key, value] of Object.entries(all)) {
     if (value === undefined) continue;
-    const parameter = parameters[key];
+    // A property of the body may have a name that every object inherits, such as "constructor".
+    const parameter = Object.hasOwn(parameters, key) ? parameters[key] : undefined;
     if (!parameter) body[key] = value;
     else if (parameter.in === "query") query.append(key, inUrl(contract, name, key, value));
   }

@@ -87,7 +87,7 @@ export class OpenAsks {
   open(message: AnyMessage, on?: Pick<Waiting, "settle" | "part" | "fail">): Waiting | undefined {
     const exchange = this.exchangeOf(message);
     if (!exchange) return undefined;
-    const key = exchange.key === undefined ? undefined : (message as AnyMessage & JsonObject)[exchange.key];
+    const key = exchange.key === undefined ? undefined : valueAt(message, [exchange.key]);
     this.#open ??= new Set();
     this.#lines ??= new Map();
     const keys = entryOf(this.#lines, exchange, () => new Map<unknown, Line>());
@@ -124,7 +124,9 @@ export class OpenAsks {
     let keyed: Candidate | undefined;
     const able: Candidate[] = [];
     for (const way of ways) {
-      const first = this.#lines!.get(way.exchange)?.get(way.key === undefined ? undefined : fields[way.key])?.first;
+      const first = this.#lines!.get(way.exchange)?.get(
+        way.key === undefined ? undefined : valueAt(fields, [way.key]),
+      )?.first;
       if (!first) continue;
       if (way.key !== undefined) {
         if (!keyed || first.place < keyed.ask.place) keyed = { ask: first, way };
@@ -167,7 +169,7 @@ function isWhole({ when = {}, same = {}, single }: Whole, answer: JsonObject, as
   if (Array.isArray(items) && items.length > 1) return false;
   return Object.entries(same).every(([property, pointer]) => {
     const asked = valueAt(ask, parsePointer(pointer));
-    return asked === undefined || asked === answer[property];
+    return asked === undefined || asked === valueAt(answer, [property]);
   });
 }
 

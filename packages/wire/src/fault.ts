@@ -58,15 +58,20 @@ export function faultMessage(contract: Contract, name: string, refusal: Refusal)
 
 /** The inverse; undefined for a message that reports no fault. */
 export function unfaultMessage(contract: Contract, message: AnyMessage): Refusal | undefined {
-  const places = contract.messages[message.type]?.fault;
+  const places = ownEntry(contract.messages, message.type)?.fault;
   if (!places) return undefined;
   const said = shorten(read(message as AnyMessage & JsonObject, places));
-  const status = said.code === undefined ? undefined : contract.fault.codes?.[said.code]?.status;
+  const status = said.code === undefined ? undefined : ownEntry(contract.fault.codes, said.code)?.status;
   return new Refusal(said.text ?? message.type, { status, ...said });
 }
 
+/** An own entry: every object inherits such names as "constructor". */
+function ownEntry<T>(entries: Readonly<Record<string, T>> = {}, name: string): T | undefined {
+  return Object.hasOwn(entries, name) ? entries[name] : undefined;
+}
+
 function statusOf({ codes = {} }: Fault, refusal: Refusal): number {
-  return refusal.status ?? codes[refusal.code]?.status ?? 500;
+  return refusal.status ?? ownEntry(codes, refusal.code)?.status ?? 500;
 }
 
 /**
@@ -80,13 +85,15 @@ function genericCode(codes: NonNullable<Fault["codes"]>, status: number): string
 
 function write(body: JsonObject, places: FaultPlaces, faults: Fault, refusal: Refusal): JsonObject {
   const codes = faults.codes ?? {};
-  const code = codes[refusal.code] ? refusal.code : (genericCode(codes, statusOf(faults, refusal)) ?? refusal.code);
+  const code = ownEntry(codes, refusal.code)
+    ? refusal.code
+    : (genericCode(codes, statusOf(faults, refusal)) ?? refusal.code);
   if (places.code) setAt(body, places.code[0]!, code);
   const { text, details = places.noDetails } = whole(refusal);
   setAt(body, places.text[0]!, text);
   if (places.details && details !== undefined) setAt(body, places.details[0]!, details);
   if (places.recoverable)
-    setAt(body, places.recoverable[0]!, refusal.recoverable ?? codes[code]?.recoverable ?? refusal.retryable);
+    setAt(body, places.recoverable[0]!, refusal.recoverable ?? ownEntry(codes, code)?.recoverable ?? refusal.retryable);
   return body;
 }
 

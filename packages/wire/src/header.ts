@@ -1,5 +1,6 @@
 import type { AnswerHeader, Contract, Parameter } from "./contract/contract.js";
 import { misuse } from "./errors.js";
+import { valueAt } from "./internal/pointer.js";
 
 type Parameters = Readonly<Record<string, Parameter>>;
 type Texts = Readonly<Record<string, string>>;
@@ -21,7 +22,7 @@ export function bindHeaders(
   const headers = Object.fromEntries(Object.entries(own).filter(([key]) => !isCookie(key)));
   const cookies = Object.keys(own).flatMap((key) => (isCookie(key) ? own[key]! : []));
   for (const [key, { in: place }] of Object.entries(parameters)) {
-    const value = input[key];
+    const value = valueAt(input, [key]);
     if (value === undefined || (place !== "header" && place !== "cookie")) continue;
     const text = String(value);
     if (place === "header" ? !VALUE.test(text) : /\p{Surrogate}/u.test(text))

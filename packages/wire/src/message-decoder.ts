@@ -2,6 +2,7 @@ import type { Check, Checks, ContractValue, Reads } from "./contract/check.js";
 import type { Side } from "./contract/contract.js";
 import type { AnyMessage } from "./contract/schema.js";
 import { describe, type Flaw, misuse, Violation } from "./errors.js";
+import { valueAt } from "./internal/pointer.js";
 import { isObject, type JsonObject, parseJson } from "./json.js";
 import { namer, stripper } from "./tag.js";
 
@@ -70,7 +71,7 @@ export function messageDecoder(contract: AnyContract, options: DecoderOptions): 
     if (reads.message) body = reads.message(body) as JsonObject;
     if (!byEvent && !isObject(body))
       throw new Violation("a message is a JSON object", { code: "not_an_object", ...origin, subject: event });
-    if (namedByEvent && event !== undefined && body[namedByEvent] === undefined) body[namedByEvent] = event;
+    if (namedByEvent && event !== undefined && valueAt(body, [namedByEvent]) === undefined) body[namedByEvent] = event;
     const name = nameOf(event, body);
     if (message?.origin.subject !== name) message = messages.get(name as string);
     if (!message) return { unknown: { event, body } };

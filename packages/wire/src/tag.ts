@@ -2,6 +2,7 @@ import type { Reads } from "./contract/check.js";
 import type { Contract } from "./contract/contract.js";
 import type { AnyMessage, Json } from "./contract/schema.js";
 import { misuse } from "./errors.js";
+import { valueAt } from "./internal/pointer.js";
 import { isObject, type JsonObject } from "./json.js";
 
 /** A message in wire form, before it is encoded as text. */
@@ -34,7 +35,9 @@ function filled(added: Readonly<Record<string, Json>>, fields: JsonObject): Json
     if (!isObject(value)) return [key, value];
     return [
       key,
-      typeof value.copyOf === "string" ? fields[value.copyOf] : filled(value as Record<string, Json>, fields),
+      typeof value.copyOf === "string"
+        ? valueAt(fields, [value.copyOf])
+        : filled(value as Record<string, Json>, fields),
     ];
   });
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
@@ -43,7 +46,7 @@ function filled(added: Readonly<Record<string, Json>>, fields: JsonObject): Json
 /** Returns the message name of a frame; any other value means that it is unknown. */
 export function namer({ name, tag }: Contract, reads: Reads): (event: string | undefined, body: JsonObject) => unknown {
   if (tag.in === "event") return (event = "message") => event;
-  if (tag.in === "property") return (event, body) => body[tag.property] ?? (tag.event && event);
+  if (tag.in === "property") return (event, body) => valueAt(body, [tag.property]) ?? (tag.event && event);
   const nameOf = reads.name;
   if (!nameOf) throw misuse(`the contract ${name} does not tell its messages apart: generate it again`);
   return (_, body) => nameOf(body);

@@ -37,7 +37,7 @@ export function decoding(
   const marks = new Map<string, { isEnd: boolean; isFailure: boolean; isFinal: boolean }>();
   for (const type of [...end, ...mayEnd, ...Object.keys(text?.final ?? {})]) {
     const isFailure = contract.messages[type]?.fault !== undefined && (end.includes(type) || mayEnd.includes(type));
-    marks.set(type, { isEnd: end.includes(type), isFailure, isFinal: text?.final?.[type] !== undefined });
+    marks.set(type, { isEnd: end.includes(type), isFailure, isFinal: Object.hasOwn(text?.final ?? {}, type) });
   }
   const { checks, reads } = contract;
   const decode = messageDecoder(contract, { side: "server", names: messages, checks, reads });

@@ -111,8 +111,9 @@ export async function textOf(
   for await (const message of messages) {
     const fields = message as unknown as Record<string, string>;
     const { type } = message;
-    if (append[type] !== undefined) parts.push(fields[append[type]]!);
-    else if (final[type] !== undefined) whole = fields[final[type]];
+    // A message may have a name that every object inherits, such as "constructor".
+    if (Object.hasOwn(append, type)) parts.push(fields[append[type]!]!);
+    else if (Object.hasOwn(final, type)) whole = fields[final[type]!];
   }
   return whole || parts.join("");
 }

@@ -60,6 +60,14 @@ export function object(required: Tests, optional: Tests = {}): Test {
   };
 }
 
+/** A property with a name that every object inherits, such as "constructor". */
+export const own =
+  (key: string, test: Test, isRequired: boolean): Test =>
+  (value) => {
+    if (Object.hasOwn(value, key) && value[key] !== undefined) return under(key, test(value[key]));
+    return isRequired ? flaw("required", { missingProperty: key }) : undefined;
+  };
+
 /** Applies `test` to each property of an object except the known ones. */
 export const others =
   (test: Test, ...known: readonly string[]): Test =>

@@ -125,27 +125,28 @@ function freeName(title: string, taken: Iterable<Declaration>): string {
   return name;
 }
 
-function objectOf(
-  properties: unknown,
-  required: unknown,
-  others: unknown,
-  inner: (schema: unknown) => string,
-): string[] {
+function objectOf(properties: unknown, names: unknown, others: unknown, inner: (schema: unknown) => string): string[] {
   // ajv, by which lint checks the examples, never reports an empty name as missing.
-  const needed = new Set(((required ?? []) as string[]).filter(Boolean));
+  const needed = new Set(((names ?? []) as string[]).filter(Boolean));
   const known = Object.entries((properties ?? {}) as Record<string, Schema>).map(
     ([key, schema]) => [key, inner(schema)] as const,
   );
   const tests = new Map(known);
+  const isInherited = (key: string) => key in Object.prototype;
   const optional = known.filter(([key, test]) => !needed.has(key) && test !== ANYTHING);
-  const parts = [record([...needed].map((key) => [key, tests.get(key) ?? ANYTHING]))];
-  if (optional.length > 0) parts.push(record(optional));
+  const required = [...needed].map((key) => [key, tests.get(key) ?? ANYTHING] as const);
+  const parts = [record(required.filter(([key]) => !isInherited(key)))];
+  const plain = optional.filter(([key]) => !isInherited(key));
+  if (plain.length > 0) parts.push(record(plain));
+  const inherited = [...required, ...optional].filter(([key]) => isInherited(key));
+  const own = inherited.map(([key, test]) => `checking.own(${text(key)}, ${test}, ${needed.has(key)})`);
   const rest = others === undefined ? ANYTHING : inner(others);
   const object = `checking.object(${parts.join(", ")})`;
-  if (rest === ANYTHING) return [object];
+  if (rest === ANYTHING) return [object, ...own];
   const keys = known.map(([key]) => text(key));
   return [
     object,
+    ...own,
     rest === NOTHING ? `checking.only(${keys.join(", ")})` : `checking.others(${[rest, ...keys].join(", ")})`,
   ];
 }

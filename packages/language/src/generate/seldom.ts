@@ -35,6 +35,8 @@ export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<st
   };
 }
 
+const inherited = Object.getOwnPropertyNames(Object.prototype);
+
 function instance(schemas: readonly SchemaObject[], formats: ReadonlyMap<string, RegExp | true>): Ajv2020 {
   const ajv = new Ajv2020({
     strict: true,
@@ -55,7 +57,9 @@ function instance(schemas: readonly SchemaObject[], formats: ReadonlyMap<string,
     [...subschemas(root)].some(({ schema }) => "unevaluatedProperties" in schema || "unevaluatedItems" in schema),
   );
   // Tracking evaluated properties costs a tenth in size; $dynamicRef is not in the vocabulary.
-  Object.assign(ajv.opts, { unevaluated, dynamicRef: false });
+  // So does looking for own properties only, which matters for names that every object inherits.
+  const ownProperties = inherited.some((name) => JSON.stringify(schemas).includes(`"${name}"`));
+  Object.assign(ajv.opts, { unevaluated, ownProperties, dynamicRef: false });
   for (const [name, format] of formats) ajv.addFormat(name, format);
   for (const schema of schemas) ajv.addSchema(rules(schema));
   return ajv;

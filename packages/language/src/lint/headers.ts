@@ -3,8 +3,12 @@ import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { inContract, type Subject } from "./subject.js";
 
+/** Otherwise the header "constructor" would be found too. */
+const reasonsBy = (reasons: Readonly<Record<string, string>>): ReadonlyMap<string, string> =>
+  new Map(Object.entries(reasons));
+
 /** Reserved headers, and what to write instead of a parameter. */
-const taken: Readonly<Record<string, string>> = {
+const taken = reasonsBy({
   authorization: 'carries the token: write "auth"',
   cookie: 'carries the cookies: write "in": "cookie" with the name of the cookie',
   "content-type": "says what the body is: the contract gives it",
@@ -17,7 +21,7 @@ const taken: Readonly<Record<string, string>> = {
       .split(" ")
       .map((name) => [name, "belongs to HTTP itself: give yours another name, such as X-…"]),
   ),
-};
+});
 
 const token = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
@@ -61,13 +65,13 @@ function* credentials({ bearer, apiKey, header }: NonNullable<Subject["contract"
     yield inContract("header", "/auth", 'needs "header", the header that carries the API key, such as "X-API-Key"');
   else if (bearer !== undefined && header !== undefined)
     yield inContract("header", "/auth/header", 'is for "apiKey"; a bearer token is in the header Authorization');
-  const reason = taken[header?.toLowerCase() ?? ""];
+  const reason = taken.get(header?.toLowerCase() ?? "");
   if (reason !== undefined && header!.toLowerCase() !== "authorization")
     yield inContract("header", "/auth/header", `"${header}" ${reason}`);
 }
 
 /** Headers of an answer that have another meaning already. */
-const answeredElsewhere: Readonly<Record<string, string>> = {
+const answeredElsewhere = reasonsBy({
   "content-type": "says what the answer is: the contract gives it",
   "set-cookie": "is kept from pages by browsers: answer the value under another name",
   "parlance-resume": "resumes a stream",
@@ -78,7 +82,7 @@ const answeredElsewhere: Readonly<Record<string, string>> = {
       .split(" ")
       .map((name) => [name, "belongs to HTTP itself: give yours another name, such as X-…"]),
   ),
-};
+});
 
 function* answered({ headers, stream }: Answer, at: string): Generator<Finding> {
   if (headers !== undefined && stream !== undefined) {
@@ -88,7 +92,7 @@ function* answered({ headers, stream }: Answer, at: string): Generator<Finding> 
   }
   const seen = new Map<string, string>();
   for (const name of Object.keys(headers ?? {})) {
-    const reason = answeredElsewhere[name.toLowerCase()];
+    const reason = answeredElsewhere.get(name.toLowerCase());
     const pointer = `${at}/headers/${escapeStep(name)}`;
     if (reason !== undefined) yield inContract("header", pointer, `the header ${name} ${reason}`);
     else if (seen.has(name.toLowerCase()))
@@ -114,7 +118,7 @@ function* carried(
     if (!token.test(name))
       yield finding(`"${name}" cannot be the name of a ${place}; write letters, digits and hyphens`);
     else if (place === "cookie") continue;
-    else if (taken[lower] !== undefined) yield finding(`the header ${name} ${taken[lower]}`);
+    else if (taken.get(lower) !== undefined) yield finding(`the header ${name} ${taken.get(lower)}`);
     else if (lower === keyHeader?.toLowerCase())
       yield finding(`the header ${name} carries the API key of "auth"; leave it out`);
     else if (seen.has(lower)) yield finding(`is the same header as ${seen.get(lower)}: header names ignore case`);

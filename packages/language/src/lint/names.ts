@@ -53,7 +53,7 @@ export function* names(subject: Subject): Generator<Finding> {
   }
   yield* places(contract.fault, contract.fault.schema, "/fault", subject);
   for (const [index, { operation }] of (contract.reading ?? []).entries())
-    if (operation !== undefined && !(operation in contract.operations))
+    if (operation !== undefined && !Object.hasOwn(contract.operations, operation))
       yield inContract(
         "name",
         `/reading/${index}/operation`,
@@ -163,7 +163,7 @@ function* text(
         continue;
       }
       const inner = membersOf(subject, subject.contract.messages[message]?.schema);
-      if (inner && !(property in inner.properties))
+      if (inner && !Object.hasOwn(inner.properties, property))
         yield inContract(
           "name",
           pointer,

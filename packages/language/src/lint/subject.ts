@@ -67,7 +67,9 @@ export function examplesOf({ schemas, broken }: Subject, file: string | undefine
 export function inputNames(subject: Subject, { parameters = {}, body, when = {} }: Operation): string[] | undefined {
   const inner = membersOf(subject, body);
   if (body !== undefined && !inner) return undefined;
-  return [...Object.keys(parameters), ...Object.keys(inner?.properties ?? {})].filter((name) => !(name in when));
+  return [...Object.keys(parameters), ...Object.keys(inner?.properties ?? {})].filter(
+    (name) => !Object.hasOwn(when, name),
+  );
 }
 
 /** The messages that one side may send, in contract order. */

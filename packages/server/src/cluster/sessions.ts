@@ -1,4 +1,5 @@
 import { type AnyContract, type AnyMessage, newKey } from "@parlance/wire";
+import { valueAt } from "@parlance/wire/internal/pointer";
 import { type Scope, until } from "@parlance/wire/scope";
 import type { AnySession, Claimed, LocalStore, SessionStore, Subscriber } from "../ports.js";
 import { Decisions } from "./decisions.js";
@@ -158,7 +159,7 @@ export class ClusterSessions implements SessionStore {
   /** A decision with another id of its session: pub/sub carries the session's name in place of its key, which may be a secret. */
   #shown(reply: AnyMessage, from: string | undefined, to: string): AnyMessage {
     const session = this.#property;
-    const id = session === undefined ? undefined : (reply as unknown as Readonly<Record<string, unknown>>)[session];
+    const id = session === undefined ? undefined : valueAt(reply, [session]);
     return id === undefined || (from !== undefined && id !== from) ? reply : { ...reply, [session!]: to };
   }
 

@@ -1,4 +1,5 @@
-import { type AnyMessage, type AskOptions, type Input, Violation } from "@parlance/wire";
+import { type AnyMessage, type AskOptions, Violation } from "@parlance/wire";
+import { valueAt } from "@parlance/wire/internal/pointer";
 import { OpenAsks } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { asksOf, type Context, sessionOf } from "../call.js";
@@ -72,7 +73,7 @@ export class Questions {
 
   #keyIn(message: AnyMessage): unknown {
     const { session } = this.#context.contract;
-    return session === undefined ? undefined : ((message as AnyMessage & Input)[session] ?? this.#key);
+    return session === undefined ? undefined : (valueAt(message, [session]) ?? this.#key);
   }
 
   /** @throws `Violation` where no decision could find the question */

@@ -36,7 +36,7 @@ export function setAt(body: Record<string, unknown>, pointer: string, value: unk
   const last = path.pop()!;
   let place = body;
   for (const key of path) {
-    if (Object(place[key]) !== place[key]) place[key] = {};
+    if (!Object.hasOwn(place, key) || Object(place[key]) !== place[key]) place[key] = {};
     place = place[key] as Record<string, unknown>;
   }
   place[last] = value;
