@@ -1,9 +1,11 @@
 import {
   type AnyContract,
   type ContractValue,
+  carriersOf,
   misuse,
   type OpenSocket,
   type Parameter,
+  type Port,
   parseTicket,
   Refusal,
   type Route,
@@ -15,6 +17,7 @@ import { brief, MAX_QUOTED } from "@parlance/wire/errors";
 import { Scope, type Stats } from "@parlance/wire/scope";
 import { type Context, checkHandlers, type Handlers } from "./call.js";
 import { callbacks } from "./callback.js";
+import { carryChannel } from "./channel/carry.js";
 import { callChannel, converse, refuseSocket } from "./channel/converse.js";
 import { type Converse, directChannels } from "./channel/direct.js";
 import { SafePort } from "./channel/socket.js";
@@ -78,6 +81,8 @@ export interface App {
   answer(request: Request | HttpRequest, call: Scope, bound?: string): Promise<Answer>;
   /** For adapters: decides on a WebSocket handshake. The conversation closes the scope. */
   accept(request: Request | HttpRequest, protocols: readonly string[], call: Scope, bound?: string): Promise<Accepted>;
+  /** For adapters: holds a channel over a port without a handshake, for this principal. Resolves when it and its handlers are over. */
+  carry(channel: string, port: Port, principal: unknown, call: Scope): Promise<void>;
 }
 
 /**
@@ -171,8 +176,9 @@ function appOf(context: Context, deliveries: Deliveries): App {
     ...door,
     stats: () => root.stats(),
     knows,
-    isChannel: (pathname) => isChannel(context.route("GET", pathname)),
+    isChannel: (pathname) => isOnWeb(contract, context.route("GET", pathname)),
     open,
+    carry: (channel, port, principal, call) => carryChannel(context, channel, port, principal, call),
     ...inMemory({ contract, knows, open, ...door }),
     drain: () => shutdown.drain(),
     isDraining: () => shutdown.draining,
@@ -301,8 +307,9 @@ async function ownerOfHandshake(context: Context, request: HttpRequest, call: Sc
 /** The decision where the connection is gone: nothing is written. */
 const GONE: Accepted = { refused: { status: 499, headers: {}, type: "text/plain", body: "" } };
 
-function isChannel(route: Route | undefined): boolean {
-  return route !== undefined && "channel" in route;
+/** Whether a route leads to a channel that a WebSocket may carry. */
+function isOnWeb({ channels }: AnyContract, route: Route | undefined): boolean {
+  return route !== undefined && "channel" in route && carriersOf(channels[route.channel]!).includes("websocket");
 }
 
 /** Guards the conversation against an adapter's socket that throws. */

@@ -49,6 +49,7 @@ export class SafePort implements Port {
       },
       close: (code, reason) => this.#end(code, reason),
       closing: on.closing,
+      unread: on.unread,
     };
     this.#call(() => this.#port.listen(events));
   }

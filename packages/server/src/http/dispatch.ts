@@ -1,4 +1,4 @@
-import { RESUME, Refusal, type Route, type Unbind } from "@parlance/wire";
+import { carriersOf, RESUME, Refusal, type Route, type Unbind } from "@parlance/wire";
 import { brief, MAX_NAME, MAX_QUOTED } from "@parlance/wire/errors";
 import type { Scope } from "@parlance/wire/scope";
 import { type Context, calledOf, enter, refuseLeftOut } from "../call.js";
@@ -108,6 +108,8 @@ async function offer(
   call: Scope,
   named: Named,
 ): Promise<Answer> {
+  if (!carriersOf(context.contract.channels[channel]!).includes("websocket"))
+    throw new Refusal("stdio alone carries this channel", { status: 404 });
   const offered =
     request.headers.has(RESUME) &&
     (await channels.offer(await callChannel(context, channel, path, request, call), call));
