@@ -1,4 +1,12 @@
-import { type ContractDocument, isObject, type Json, type Schema, type SchemaObject } from "@parlance/wire";
+import {
+  type ContractDocument,
+  isObject,
+  type Json,
+  type Schema,
+  type SchemaObject,
+  type Side,
+  Violation,
+} from "@parlance/wire";
 import { escapeStep, parseFragment, valueAt } from "@parlance/wire/internal/pointer";
 import { Samples, type ValueOf } from "./samples.js";
 
@@ -174,6 +182,32 @@ export async function mutantsOf(
       if (!refused(other, candidate.value)) found.set(candidate.name, candidate);
     }
   return [...found.values()];
+}
+
+/** The mutants of a message, as a stream or channel carries it. */
+export async function messageMutants(
+  samples: Samples,
+  lenient: Lenient,
+  call: string,
+  side: Side,
+  type: string,
+): Promise<Mutant[]> {
+  const title = samples.contract.messages[type]!.schema;
+  const examples = samples.examples(title).map(({ value }) => value);
+  return mutantsOf(samples, title, examples, lenient, (one, value) => isFlawed(one, call, side, type, value));
+}
+
+/** Whether a message breaks its schema; one that is another message, or unknown, does not. */
+function isFlawed(samples: Samples, call: string, side: Side, type: string, value: Json): boolean {
+  // A frame of a channel has no event name.
+  const event = samples.contract.channels[call] ? undefined : type;
+  try {
+    samples.codec(call, side).decode({ event, data: JSON.stringify(value) });
+    return false;
+  } catch (error) {
+    if (error instanceof Violation) return error.code === "schema";
+    throw error;
+  }
 }
 
 /** The contract without a keyword: what a peer that does not check it goes by. */

@@ -1,8 +1,7 @@
 import { type ClientCase, meet } from "../case.js";
-import { type Lenient, mutantsOf } from "../mutant.js";
+import { type Lenient, messageMutants } from "../mutant.js";
 import type { Samples } from "../samples.js";
 import { unknownMessage } from "../server/channel-case.js";
-import { isFlawed } from "../server/schemas.js";
 import type { ClientStep, JsonMessage } from "../steps.js";
 import type { Exchange, Frames } from "../tested.js";
 import { accepting, meetError, meetHeard, meetMessages, openUp } from "./read.js";
@@ -244,13 +243,8 @@ function asks(samples: Samples, name: string): ClientCase[] {
 
 async function schemas(samples: Samples, lenient: Lenient, name: string): Promise<ClientCase[]> {
   const cases: ClientCase[] = [];
-  for (const type of samples.names(name, "server")) {
-    const title = samples.contract.messages[type]!.schema;
-    const examples = samples.examples(title).map(({ value }) => value);
-    const found = await mutantsOf(samples, title, examples, lenient, (one, value) =>
-      isFlawed(one, name, "server", type, value),
-    );
-    for (const { value, keyword, at, name: which } of found)
+  for (const type of samples.names(name, "server"))
+    for (const { value, keyword, at, name: which } of await messageMutants(samples, lenient, name, "server", type))
       cases.push(
         channelCase(samples, name, {
           id: `schema/${which}`,
@@ -264,6 +258,5 @@ async function schemas(samples: Samples, lenient: Lenient, name: string): Promis
           error: "violation",
         }),
       );
-  }
   return cases;
 }

@@ -1,8 +1,7 @@
 import type { ClientCase } from "../case.js";
-import { type Lenient, mutantsOf } from "../mutant.js";
+import { type Lenient, messageMutants } from "../mutant.js";
 import type { Samples } from "../samples.js";
 import { unknownMessage } from "../server/channel-case.js";
-import { isFlawed } from "../server/schemas.js";
 import type { ClientStep, JsonMessage } from "../steps.js";
 import type { Exchange } from "../tested.js";
 import { framingCases } from "./framing.js";
@@ -193,18 +192,12 @@ function unknown(samples: Samples, name: string): ClientCase[] {
 
 /** What is no message, and no stream. */
 function flaws(samples: Samples, name: string): ClientCase[] {
-  const over = last(samples, name);
-  const { tag } = samples.contract;
   const [type] = samples.names(name, "server");
-  const event = tag.in === "event" || (tag.in === "property" && tag.event) ? `event: ${type}\n` : "";
-  const malformed = streamCase(samples, name, {
+  const malformed = violated(samples, name, {
     id: "malformed",
     title: `${name} is violated by a message that is not JSON`,
     kill: "lenient-answer",
-    blocks: [`${event}data: {"\n\n`, ...over.blocks],
-    after: samples.ends(name) ? "end" : "hold",
-    steps: over.steps,
-    error: "violation",
+    block: blockOf(samples, type, '{"'),
   });
   const { status } = samples.contract.operations[name]!.answer;
   return [
@@ -228,28 +221,33 @@ function flaws(samples: Samples, name: string): ClientCase[] {
 
 async function schemas(samples: Samples, lenient: Lenient, name: string): Promise<ClientCase[]> {
   const cases: ClientCase[] = [];
-  const over = last(samples, name);
-  for (const type of samples.names(name, "server")) {
-    const title = samples.contract.messages[type]!.schema;
-    const examples = samples.examples(title).map(({ value }) => value);
-    const found = await mutantsOf(samples, title, examples, lenient, (one, value) =>
-      isFlawed(one, name, "server", type, value),
-    );
-    const { tag } = samples.contract;
-    const event = tag.in === "event" || (tag.in === "property" && tag.event) ? `event: ${type}\n` : "";
-    for (const { value, keyword, at, name: which } of found)
+  for (const type of samples.names(name, "server"))
+    for (const { value, keyword, at, name: which } of await messageMutants(samples, lenient, name, "server", type))
       cases.push(
-        streamCase(samples, name, {
+        violated(samples, name, {
           id: `schema/${which}`,
           title: `${name} is violated by a message that breaks ${keyword} at ${at}`,
           at,
           kill: `keyword:${keyword}`,
-          blocks: [`${event}data: ${JSON.stringify(value)}\n\n`, ...over.blocks],
-          after: samples.ends(name) ? "end" : "hold",
-          steps: over.steps,
-          error: "violation",
+          block: blockOf(samples, type, JSON.stringify(value)),
         }),
       );
-  }
   return cases;
+}
+
+/** A block whose data may be no message. */
+function blockOf({ contract: { tag } }: Samples, type: string | undefined, data: string): string {
+  const event = tag.in === "event" || (tag.in === "property" && tag.event) ? `event: ${type}\n` : "";
+  return `${event}data: ${data}\n\n`;
+}
+
+/** A stream with one block that a client must refuse. */
+function violated(
+  samples: Samples,
+  name: string,
+  { block, ...about }: Pick<Play, "id" | "title" | "at" | "kill"> & { readonly block: string },
+): ClientCase {
+  const { blocks, steps } = last(samples, name);
+  const after = samples.ends(name) ? "end" : "hold";
+  return streamCase(samples, name, { ...about, blocks: [block, ...blocks], after, steps, error: "violation" });
 }

@@ -1,11 +1,9 @@
-// What the cases of channels share.
-
-import { alike, meet, Unmet } from "../case.js";
+import { alike, meet, type ServerCase } from "../case.js";
 import type { Samples } from "../samples.js";
-import type { Act, JsonMessage, ServerStep } from "../steps.js";
+import type { Act, Called, JsonMessage, ServerStep } from "../steps.js";
 import type { Frames, TestedServer } from "../tested.js";
 import { success } from "./operations.js";
-import { openChannel } from "./read.js";
+import { openChannel, openSocket, reported } from "./read.js";
 
 /** What the handler does after the opening. */
 export function after(samples: Samples, name: string, steps: readonly ServerStep[]): Act {
@@ -13,35 +11,50 @@ export function after(samples: Samples, name: string, steps: readonly ServerStep
   return { call: name, steps: [...opened, ...steps] };
 }
 
-export function about(samples: Samples, name: string, id: string) {
-  return { id: `server/${name}/${id}`, side: "server", level: "must", at: samples.placeOf(name) } as const;
+interface ChannelCase {
+  readonly id: string;
+  readonly title: string;
+  readonly at?: string;
+  readonly level?: ServerCase["level"];
+  readonly kill: string;
+  readonly act: Act;
+  /** The case holds the opening itself. */
+  readonly isOpening?: boolean;
+  talk(frames: Frames, peer: TestedServer): Promise<void>;
 }
 
-/** Opens the channel, lets the case talk, and leaves nothing behind. */
-export async function on(
+/** A case on a channel that is opened, and cut after the talk. */
+export function channelCase(
   samples: Samples,
-  peer: TestedServer,
   name: string,
-  talk: (frames: Frames) => Promise<void>,
-): Promise<void> {
-  const frames = await openChannel(samples, peer, name);
-  try {
-    await talk(frames);
-  } finally {
-    frames.cut();
-  }
+  { id, act, isOpening, talk, ...about }: ChannelCase,
+): ServerCase {
+  return {
+    side: "server",
+    level: "must",
+    at: samples.placeOf(name),
+    ...about,
+    id: `server/${name}/${id}`,
+    acts: [act],
+    async run(peer) {
+      const frames = await (isOpening ? openSocket : openChannel)(samples, peer, name);
+      try {
+        await talk(frames, peer);
+      } finally {
+        frames.cut();
+      }
+    },
+  };
 }
 
 /** Waits until the handler has got a message. */
 export async function meetReceived(peer: TestedServer, name: string, expected: JsonMessage): Promise<void> {
-  const until = Date.now() + peer.wait;
-  for (;;) {
-    const messages = (await peer.report()).find(({ call }) => call === name)?.messages ?? [];
-    const came = messages.find(({ type }) => type === expected.type);
-    if (came) return meet(alike(expected, came), JSON.stringify(expected), came);
-    if (Date.now() > until) throw new Unmet(`the handler to get ${JSON.stringify(expected)}`, messages);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  const messages = (called?: Called) => called?.messages ?? [];
+  await reported(peer, name, `the handler to get ${JSON.stringify(expected)}`, messages, (all) => {
+    const came = all.find(({ type }) => type === expected.type);
+    meet(came === undefined || alike(expected, came), JSON.stringify(expected), came);
+    return came !== undefined;
+  });
 }
 
 /** A message of the client that its handler may get at any time. */

@@ -1,12 +1,12 @@
 import type { Exchange } from "@parlance/wire";
 import { OpenAsks } from "@parlance/wire/link";
-import { alike, meet, type ServerCase, Unmet } from "../case.js";
+import { alike, meet, type ServerCase } from "../case.js";
 import type { Samples } from "../samples.js";
-import type { JsonMessage } from "../steps.js";
+import type { Called, JsonMessage } from "../steps.js";
 import type { TestedServer } from "../tested.js";
-import { about, after, on } from "./channel-case.js";
+import { after, channelCase } from "./channel-case.js";
 import { success } from "./operations.js";
-import { Messages, meetMessage, nextMessage } from "./read.js";
+import { Messages, meetMessage, nextMessage, reported } from "./read.js";
 
 /** Asks of either side on a channel or stream. */
 export function exchangeCases(samples: Samples): ServerCase[] {
@@ -24,21 +24,20 @@ function busy(samples: Samples, name: string, { ask, busy: refusal }: Exchange, 
   const message = samples.example(name, "client", ask);
   if (refusal === undefined || !message) return [];
   return [
-    {
-      ...about(samples, name, `busy/${ask}`),
+    channelCase(samples, name, {
+      id: `busy/${ask}`,
       title: `a second ${ask} is answered with ${refusal} while the first is open`,
       at: `${at}/busy`,
       kill: "no-busy",
-      acts: [after(samples, name, [{ receive: ask }, { hold: true }])],
-      run: (peer) =>
-        on(samples, peer, name, async (frames) => {
-          const text = samples.frame(name, "client", message);
-          frames.send(text);
-          frames.send(text);
-          const { type } = await nextMessage(samples, name, frames);
-          meet(type === refusal, refusal, type);
-        }),
-    },
+      act: after(samples, name, [{ receive: ask }, { hold: true }]),
+      async talk(frames) {
+        const text = samples.frame(name, "client", message);
+        frames.send(text);
+        frames.send(text);
+        const { type } = await nextMessage(samples, name, frames);
+        meet(type === refusal, refusal, type);
+      },
+    }),
   ];
 }
 
@@ -85,69 +84,44 @@ function serverAsks(samples: Samples, name: string, exchange: Exchange, at: stri
     sends: readonly JsonMessage[],
     asks: readonly JsonMessage[],
     answers: readonly JsonMessage[],
-  ): ServerCase => ({
-    ...about(samples, name, `${id}/${exchange.ask}`),
-    title,
-    at,
-    kill,
-    acts: [after(samples, name, [...asks.map((ask) => ({ ask })), { hold: true }])],
-    run: (peer) =>
-      on(samples, peer, name, async (frames) => {
+  ) =>
+    channelCase(samples, name, {
+      id: `${id}/${exchange.ask}`,
+      title,
+      at,
+      kill,
+      act: after(samples, name, [...asks.map((ask) => ({ ask })), { hold: true }]),
+      async talk(frames, peer) {
         for (const ask of asks) await meetMessage(samples, name, frames, ask);
         for (const message of sends) frames.send(samples.frame(name, "client", message));
         await meetAnswers(peer, name, answers);
-      }),
-  });
+      },
+    });
+  const both = [one.answer, two.answer];
+  const asks = [one.ask, two.ask];
+  const { ask } = exchange;
+  const inAnyOrder = `answers to ${ask} settle the ask whose key they repeat, in any order`;
+  const double = `a second answer to the same ${ask} settles no other`;
+  const late = `an answer to ${ask} that nobody asked for settles nothing`;
   const cases = [
-    holds(
-      "by-key",
-      `answers to ${exchange.ask} settle the ask whose key they repeat, in any order`,
-      "ignore-key",
-      [two.answer, one.answer],
-      [one.ask, two.ask],
-      [one.answer, two.answer],
-    ),
-    holds(
-      "double",
-      `a second answer to the same ${exchange.ask} settles no other`,
-      "ignore-key",
-      [one.answer, one.answer, two.answer],
-      [one.ask, two.ask],
-      [one.answer, two.answer],
-    ),
-    holds(
-      "late",
-      `an answer to ${exchange.ask} that nobody asked for settles nothing`,
-      "ignore-key",
-      [two.answer, one.answer],
-      [one.ask],
-      [one.answer],
-    ),
+    holds("by-key", inAnyOrder, "ignore-key", [two.answer, one.answer], asks, both),
+    holds("double", double, "ignore-key", [one.answer, ...both], asks, both),
+    holds("late", late, "ignore-key", [two.answer, one.answer], [one.ask], [one.answer]),
   ];
-  if (one.partial)
-    cases.push(
-      holds(
-        "partial",
-        `a partial answer to ${exchange.ask} leaves it open`,
-        "partial-settles",
-        [one.partial, one.answer],
-        [one.ask],
-        [one.answer],
-      ),
-    );
-  return cases;
+  if (!one.partial) return cases;
+  const partial = `a partial answer to ${ask} leaves it open`;
+  return [...cases, holds("partial", partial, "partial-settles", [one.partial, one.answer], [one.ask], [one.answer])];
 }
 
 async function meetAnswers(peer: TestedServer, name: string, expected: readonly JsonMessage[]): Promise<void> {
-  const until = Date.now() + peer.wait;
-  for (;;) {
-    const answers = (await peer.report()).find(({ call }) => call === name)?.answers ?? [];
+  const wanted = `the asks to be answered with ${JSON.stringify(expected)}`;
+  const answers = (called?: Called) => called?.answers ?? [];
+  await reported(peer, name, wanted, answers, (came) => {
     // The second ask may be answered before the first.
-    if (alike(expected, answers)) return;
-    if (answers.length > expected.length || Date.now() > until)
-      throw new Unmet(`the asks to be answered with ${JSON.stringify(expected)}`, answers);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+    if (alike(expected, came)) return true;
+    meet(came.length <= expected.length, wanted, came);
+    return false;
+  });
 }
 
 /** An ask on a stream that an operation answers: a second answer is refused. */
@@ -168,7 +142,8 @@ function answeredByCall(samples: Samples, exchange: Exchange, at: string): Serve
     const asking = samples.asking(operation, { ...samples.input(operation), ...shared, [own]: message[key]! });
     return [
       {
-        ...about(samples, operation, `double/${ask}`),
+        id: `server/${operation}/double/${ask}`,
+        side: "server",
         level: "should",
         title: `a second ${operation} for the same ${ask} is refused`,
         at,

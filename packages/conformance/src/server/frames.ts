@@ -1,7 +1,7 @@
 import { meet, type ServerCase } from "../case.js";
 import type { Samples } from "../samples.js";
 import type { Frame, Frames } from "../tested.js";
-import { about, after, meetReceived, on, unknownMessage, usual } from "./channel-case.js";
+import { after, channelCase, meetReceived, unknownMessage, usual } from "./channel-case.js";
 import { success } from "./operations.js";
 import { isFaultOf, meetRefusal, shown } from "./read.js";
 
@@ -14,38 +14,49 @@ const PING = 9;
 export function frameCases(samples: Samples, name: string): ServerCase[] {
   const message = usual(samples, name);
   const text = samples.frame(name, "client", message);
-  const acts = [after(samples, name, [{ receive: message.type }, { hold: true }])];
+  const act = after(samples, name, [{ receive: message.type }, { hold: true }]);
   const arrives = (
     id: string,
     title: string,
     kill: string,
     send: (frames: Frames) => void,
     then?: (frames: Frames) => Promise<void>,
-  ): ServerCase => ({
-    ...about(samples, name, id),
-    title: `${name} ${title}`,
-    kill,
-    acts,
-    run: (peer) =>
-      on(samples, peer, name, async (frames) => {
+  ) =>
+    channelCase(samples, name, {
+      id,
+      title: `${name} ${title}`,
+      kill,
+      act,
+      async talk(frames, peer) {
         send(frames);
         await meetReceived(peer, name, message);
         await then?.(frames);
-      }),
-  });
-  const refuses = (id: string, what: string, kill: string, send: (frames: Frames) => void): ServerCase => ({
-    ...about(samples, name, id),
-    title: `${name} refuses ${what}`,
-    kill,
-    acts: [success(samples, name)],
-    run: (peer) =>
-      on(samples, peer, name, async (frames) => {
+      },
+    });
+  const refuses = (id: string, what: string, kill: string, send: (frames: Frames) => void) =>
+    channelCase(samples, name, {
+      id,
+      title: `${name} refuses ${what}`,
+      kill,
+      act: success(samples, name),
+      async talk(frames) {
         send(frames);
         await meetRefusal(samples, name, frames, what);
-      }),
-  });
+      },
+    });
   const third = Math.ceil(text.length / 3);
   const unknown = unknownMessage(samples, name, "client");
+  const sendUnknown = (frames: Frames) => {
+    frames.send(JSON.stringify(unknown));
+    frames.send(text);
+  };
+  const ignores = "ignores a message that the contract does not define, and goes on";
+  const silent = "sends no error for a message that the contract does not define";
+  const unknownArrives = [arrives("unknown", ignores, "refuse-unknown", sendUnknown, meetOpen)];
+  if (!samples.answersByOrder)
+    unknownArrives.push(
+      arrives("unknown-silent", silent, "answer-unknown", sendUnknown, (frames) => meetSilence(samples, name, frames)),
+    );
   return [
     arrives("fragments", "reads a message in three fragments with a ping between them", "no-fragments", (frames) => {
       frames.frame(TEXT, text.slice(0, third), false);
@@ -53,34 +64,7 @@ export function frameCases(samples: Samples, name: string): ServerCase[] {
       frames.frame(PING, "between");
       frames.frame(CONTINUED, text.slice(2 * third), true);
     }),
-    ...(unknown === undefined
-      ? []
-      : [
-          arrives(
-            "unknown",
-            "ignores a message that the contract does not define, and goes on",
-            "refuse-unknown",
-            (frames) => {
-              frames.send(JSON.stringify(unknown));
-              frames.send(text);
-            },
-            meetOpen,
-          ),
-          ...(samples.answersByOrder
-            ? []
-            : [
-                arrives(
-                  "unknown-silent",
-                  "sends no error for a message that the contract does not define",
-                  "answer-unknown",
-                  (frames) => {
-                    frames.send(JSON.stringify(unknown));
-                    frames.send(text);
-                  },
-                  (frames) => meetSilence(samples, name, frames),
-                ),
-              ]),
-        ]),
+    ...(unknown === undefined ? [] : unknownArrives),
     refuses("malformed", "a frame that is not JSON", "lenient-frames", (frames) => frames.send('{"')),
     {
       ...refuses("binary", "a message in a binary frame", "any-binary", (frames) => frames.frame(BINARY, text)),
@@ -91,18 +75,17 @@ export function frameCases(samples: Samples, name: string): ServerCase[] {
 }
 
 function pingCase(samples: Samples, name: string): ServerCase {
-  return {
-    ...about(samples, name, "ping"),
+  return channelCase(samples, name, {
+    id: "ping",
     title: `${name} answers a ping with a pong of the same text`,
     kill: "no-pong",
-    acts: [success(samples, name)],
-    run: (peer) =>
-      on(samples, peer, name, async (frames) => {
-        frames.frame(PING, "parlance");
-        const frame = await frames.next();
-        meet("pong" in frame && frame.pong === "parlance", "a pong with parlance", shown(frame));
-      }),
-  };
+    act: success(samples, name),
+    async talk(frames) {
+      frames.frame(PING, "parlance");
+      const frame = await frames.next();
+      meet("pong" in frame && frame.pong === "parlance", "a pong with parlance", shown(frame));
+    },
+  });
 }
 
 /** Meets a pong, and no close before it. */

@@ -1,7 +1,7 @@
 import { decoder, type SseEvent } from "@parlance/wire";
 import { alike, meet, NotOffered, Unmet } from "../case.js";
 import type { Samples } from "../samples.js";
-import type { JsonMessage } from "../steps.js";
+import type { Called, JsonMessage } from "../steps.js";
 import type { Asking, Frame, Frames, Opened, TestedServer, Whole } from "../tested.js";
 
 /** Whether an answer is a success. Its exact status has a case of its own. */
@@ -167,4 +167,21 @@ export function meetRefused({ live }: TestedServer, answer: Whole, statuses: rea
   if (statuses.includes(answer.status)) return;
   if (live) meetOffered(what, answer);
   meet(false, `${statuses.join(" or ")} for ${what}`, `${answer.status} ${answer.text}`);
+}
+
+/** Waits until a handler was given what is expected. `holds` throws where more time cannot help. */
+export async function reported<T>(
+  peer: TestedServer,
+  name: string,
+  expected: string,
+  read: (called: Called | undefined) => T,
+  holds: (value: T) => boolean,
+): Promise<void> {
+  const until = Date.now() + peer.wait;
+  for (;;) {
+    const value = read((await peer.report()).find(({ call }) => call === name));
+    if (holds(value)) return;
+    if (Date.now() > until) throw new Unmet(expected, value ?? "no call");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }

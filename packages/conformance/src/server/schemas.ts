@@ -1,10 +1,11 @@
 import { isObject, type Json, Violation } from "@parlance/wire";
 import { meet, type ServerCase } from "../case.js";
-import { KEYWORDS, type Lenient, type Mutant, mutantsOf } from "../mutant.js";
+import { KEYWORDS, type Lenient, type Mutant, messageMutants, mutantsOf } from "../mutant.js";
 import type { FlatInput, Samples } from "../samples.js";
 import type { Asking } from "../tested.js";
+import { channelCase } from "./channel-case.js";
 import { success } from "./operations.js";
-import { meetRefusal, meetRefused, openChannel } from "./read.js";
+import { meetRefusal, meetRefused } from "./read.js";
 
 /** For each keyword of the schemas of what a client sends, a form that breaks it alone. */
 export async function schemaCases(samples: Samples, lenient: Lenient): Promise<ServerCase[]> {
@@ -108,56 +109,20 @@ function askingWith(samples: Samples, name: string, input: FlatInput): Asking | 
 }
 
 async function messages(samples: Samples, lenient: Lenient, name: string, type: string): Promise<ServerCase[]> {
-  const title = samples.contract.messages[type]!.schema;
-  const examples = samples.examples(title).map(({ value }) => value);
-  const found = await mutantsOf(samples, title, examples, lenient, (one, value) =>
-    isFlawed(one, name, "client", type, value),
-  );
-  const { client } = samples.opening(name);
-  const isOpening = client[0]?.type === type;
-  return found.map(({ value, keyword, at, name: which }) => ({
-    id: `server/${name}/schema/${which}`,
-    side: "server",
-    level: "must",
-    title: `${name} refuses a message that breaks ${keyword} at ${at}`,
-    at,
-    kill: `keyword:${keyword}`,
-    acts: [success(samples, name)],
-    async run(peer) {
-      const frames = isOpening ? await openRaw(samples, peer, name) : await openChannel(samples, peer, name);
-      try {
+  const isOpening = samples.opening(name).client[0]?.type === type;
+  const found = await messageMutants(samples, lenient, name, "client", type);
+  return found.map(({ value, keyword, at, name: which }) =>
+    channelCase(samples, name, {
+      id: `schema/${which}`,
+      title: `${name} refuses a message that breaks ${keyword} at ${at}`,
+      at,
+      kill: `keyword:${keyword}`,
+      act: success(samples, name),
+      isOpening,
+      async talk(frames) {
         frames.send(JSON.stringify(value));
         await meetRefusal(samples, name, frames, `a message that breaks ${keyword} at ${at}`);
-      } finally {
-        frames.cut();
-      }
-    },
-  }));
-}
-
-/** Whether a message breaks its schema; one that is another message, or unknown, does not. */
-export function isFlawed(
-  samples: Samples,
-  call: string,
-  side: "client" | "server",
-  type: string,
-  value: Json,
-): boolean {
-  try {
-    // A frame of a channel has no event name.
-    samples
-      .codec(call, side)
-      .decode({ event: samples.contract.channels[call] ? undefined : type, data: JSON.stringify(value) });
-    return false;
-  } catch (error) {
-    if (error instanceof Violation) return error.code === "schema";
-    throw error;
-  }
-}
-
-/** A channel whose opening message is still to be sent. */
-async function openRaw(samples: Samples, peer: Parameters<ServerCase["run"]>[0], name: string) {
-  const frames = await peer.socket(samples.asking(name, samples.input(name)));
-  if ("status" in frames) return meet(false, "a WebSocket to open (101)", frames.status) as never;
-  return frames;
+      },
+    }),
+  );
 }

@@ -2,7 +2,8 @@ import { mediaType } from "@parlance/wire/internal/http";
 import { equal, meet, type ServerCase, Unmet } from "../case.js";
 import type { Samples } from "../samples.js";
 import type { Act, JsonMessage, ServerStep } from "../steps.js";
-import { Messages, meetOffered, openStream } from "./read.js";
+import type { Opened, TestedServer } from "../tested.js";
+import { Messages, meetOffered, openStream, reported } from "./read.js";
 
 /** Streams: each message, order, ends, failures, what is sent at once, and cancelling. */
 export function streamCases(samples: Samples): ServerCase[] {
@@ -20,6 +21,37 @@ export function streamCases(samples: Samples): ServerCase[] {
   );
 }
 
+interface StreamCase {
+  readonly id: string;
+  readonly title: string;
+  readonly at?: string;
+  readonly level?: ServerCase["level"];
+  readonly kill: string;
+  /** What the handler does. */
+  readonly act: Act;
+  check(messages: Messages, opened: Opened, peer: TestedServer): Promise<void>;
+}
+
+/** A case on a stream that is opened, and left after the check. */
+function streamCase(samples: Samples, name: string, { id, act, check, ...about }: StreamCase): ServerCase {
+  return {
+    side: "server",
+    level: "must",
+    at: `${samples.placeOf(name)}/answer/stream`,
+    ...about,
+    id: `server/${name}/${id}`,
+    acts: [act],
+    async run(peer) {
+      const { opened, messages } = await openStream(samples, peer, name);
+      try {
+        await check(messages, opened, peer);
+      } finally {
+        opened.abort();
+      }
+    },
+  };
+}
+
 /** What the handler sends: the messages, and then an end. */
 function sending(
   samples: Samples,
@@ -35,23 +67,16 @@ function messages(samples: Samples, name: string): ServerCase[] {
   const { end = [], mayEnd = [] } = samples.contract.operations[name]!.answer.stream!;
   const last = samples.flow(name).at(-1)!;
   return samples.names(name, "server").flatMap((type) =>
-    samples.said(name, "server", type).map(({ value, at, name: which }): ServerCase => {
+    samples.said(name, "server", type).map(({ value, at, name: which }) => {
       const isEnd = end.includes(type) || mayEnd.includes(type);
-      const all = isEnd || !samples.ends(name) ? [value] : [value, last];
-      return {
-        id: `server/${name}/message/${type}/${which}`,
-        side: "server",
-        level: "must",
+      return streamCase(samples, name, {
+        id: `message/${type}/${which}`,
         title: `${name} sends ${type} as its handler gave it`,
         at,
         kill: "alter-message",
-        acts: [sending(samples, name, all)],
-        async run(peer) {
-          const { opened, messages } = await openStream(samples, peer, name);
-          await messages.meet([value]);
-          opened.abort();
-        },
-      };
+        act: sending(samples, name, isEnd || !samples.ends(name) ? [value] : [value, last]),
+        check: (messages) => messages.meet([value]),
+      });
     }),
   );
 }
@@ -59,230 +84,182 @@ function messages(samples: Samples, name: string): ServerCase[] {
 /** The head of the answer, and the names of its events. */
 function heads(samples: Samples, name: string): ServerCase[] {
   const flow = samples.flow(name);
-  const at = `${samples.placeOf(name)}/answer/stream`;
-  const about = { side: "server", level: "must", at } as const;
+  const act = sending(samples, name, flow);
   const { status } = samples.contract.operations[name]!.answer;
   const { tag } = samples.contract;
-  const named: ServerCase = {
-    ...about,
-    at: "contract.json#/tag/event",
-    id: `server/${name}/event-names`,
+  const named = streamCase(samples, name, {
+    id: "event-names",
     title: `the events of ${name} have the names of their messages`,
+    at: "contract.json#/tag/event",
     kill: "wrong-event",
-    acts: [sending(samples, name, flow)],
-    async run(peer) {
-      const { opened, messages } = await openStream(samples, peer, name);
+    act,
+    async check(messages) {
       for (const { type } of flow) {
         const came = await messages.event();
         meet(came?.event === type, `the event ${type}`, came ?? "the end of the body");
       }
-      opened.abort();
     },
-  };
+  });
   return [
-    {
-      ...about,
-      at: `${samples.placeOf(name)}/answer/status`,
-      id: `server/${name}/status`,
+    streamCase(samples, name, {
+      id: "status",
       title: `${name} answers with ${status}`,
+      at: `${samples.placeOf(name)}/answer/status`,
       kill: "wrong-status",
-      acts: [sending(samples, name, flow)],
-      async run(peer) {
-        const { opened } = await openStream(samples, peer, name);
-        opened.abort();
-        meet(opened.status === status, `status ${status}`, opened.status);
-      },
-    },
+      act,
+      check: async (_, opened) => meet(opened.status === status, `status ${status}`, opened.status),
+    }),
     ...(tag.in === "property" && tag.event ? [named] : []),
-    {
-      ...about,
-      id: `server/${name}/event-stream`,
+    streamCase(samples, name, {
+      id: "event-stream",
       title: `${name} answers with text/event-stream`,
       kill: "wrong-type",
-      acts: [sending(samples, name, flow)],
-      async run(peer) {
-        const { opened } = await openStream(samples, peer, name);
-        opened.abort();
-        meet(
-          mediaType(opened.headers["content-type"]) === "text/event-stream",
-          "Content-Type text/event-stream",
-          opened.headers["content-type"] ?? "none",
-        );
+      act,
+      async check(_, { headers: { "content-type": type } }) {
+        meet(mediaType(type) === "text/event-stream", "Content-Type text/event-stream", type ?? "none");
       },
-    },
+    }),
   ];
 }
 
 /** The order of messages, and when each is sent. */
 function deliveries(samples: Samples, name: string): ServerCase[] {
   const flow = samples.flow(name);
-  const about = { side: "server", level: "must", at: `${samples.placeOf(name)}/answer/stream` } as const;
-  const ordered: ServerCase = {
-    ...about,
-    id: `server/${name}/order`,
+  const first = flow.slice(0, 1);
+  const held = sending(samples, name, first, [{ hold: true }]);
+  const ordered = streamCase(samples, name, {
+    id: "order",
     title: `${name} sends its messages in the order of its handler`,
     kill: "swap-messages",
-    acts: [sending(samples, name, flow)],
-    async run(peer) {
-      const { opened, messages } = await openStream(samples, peer, name);
-      await messages.meet(flow);
-      opened.abort();
-    },
-  };
+    act: sending(samples, name, flow),
+    check: (messages) => messages.meet(flow),
+  });
   return [
     ...(flow.length > 1 && !equal(flow[0], flow[1]) ? [ordered] : []),
-    {
-      ...about,
-      id: `server/${name}/at-once`,
+    streamCase(samples, name, {
+      id: "at-once",
       title: `${name} sends each message when its handler does, not at the end`,
       kill: "buffer",
-      acts: [sending(samples, name, flow.slice(0, 1), [{ hold: true }])],
-      async run(peer) {
-        const { opened, messages } = await openStream(samples, peer, name);
-        await messages.meet(flow.slice(0, 1));
-        opened.abort();
-      },
-    },
-    {
-      ...about,
+      act: held,
+      check: (messages) => messages.meet(first),
+    }),
+    streamCase(samples, name, {
+      id: "cancel",
       level: "should",
-      id: `server/${name}/cancel`,
       title: `the handler of ${name} is stopped when its caller goes`,
       kill: "no-cancel",
-      acts: [sending(samples, name, flow.slice(0, 1), [{ hold: true }])],
-      async run(peer) {
-        const { opened, messages } = await openStream(samples, peer, name);
-        await messages.meet(flow.slice(0, 1));
+      act: held,
+      async check(messages, opened, peer) {
+        await messages.meet(first);
         opened.abort();
-        const until = Date.now() + peer.wait;
-        for (;;) {
-          const called = (await peer.report()).find(({ call }) => call === name);
-          if (called?.gone) return;
-          if (Date.now() > until) throw new Unmet("the handler to be stopped", called ?? "no call");
-          await new Promise((resolve) => setTimeout(resolve, 10));
-        }
+        await reported(
+          peer,
+          name,
+          "the handler to be stopped",
+          (called) => called,
+          (called) => called?.gone === true,
+        );
       },
-    },
+    }),
   ];
 }
 
 function ends(samples: Samples, name: string): ServerCase[] {
   const { end = [], mayEnd = [], sentinel } = samples.contract.operations[name]!.answer.stream!;
   const at = `${samples.placeOf(name)}/answer/stream`;
-  const cases = [...end, ...mayEnd].flatMap((type): ServerCase[] => {
-    const last = samples.example(name, "server", type);
-    if (!last) return [];
-    const all = [
-      ...samples
-        .flow(name)
-        .slice(0, 1)
-        .filter((one) => one.type !== type && !end.includes(one.type)),
-      last,
-    ];
-    return [
-      {
-        id: `server/${name}/end/${type}`,
-        side: "server",
-        level: "must",
+  const last = (type: string) => [samples.example(name, "server", type) ?? []].flat();
+  const ended = [...end, ...mayEnd].flatMap((type) =>
+    last(type).map((message) => {
+      const before = samples.flow(name).slice(0, 1);
+      const all = [...before.filter((one) => one.type !== type && !end.includes(one.type)), message];
+      return streamCase(samples, name, {
+        id: `end/${type}`,
         title: `the body of ${name} ends after ${type}`,
         at: `${at}/${end.includes(type) ? "end" : "mayEnd"}`,
         kill: "no-end",
-        acts: [sending(samples, name, all)],
-        async run(peer) {
-          const { opened, messages } = await openStream(samples, peer, name);
+        act: sending(samples, name, all),
+        async check(messages, opened) {
           await messages.meet(all);
           await opened.rest().catch((error) => {
             throw error instanceof Unmet ? new Unmet(`the body to end after ${type}`, error.came) : error;
           });
         },
-      },
-    ];
-  });
-  for (const type of end) {
-    const last = samples.example(name, "server", type);
-    if (!last) continue;
-    cases.push({
-      id: `server/${name}/over/${type}`,
-      side: "server",
-      level: "must",
-      title: `${name} sends no message after ${type}`,
-      at: `${at}/end`,
-      kill: "send-on",
-      acts: [sending(samples, name, [last])],
-      async run(peer) {
-        const { messages } = await openStream(samples, peer, name);
-        await messages.meet([last]);
-        const more = await messages.next();
-        meet(more === undefined, `nothing after ${type}`, more);
-      },
-    });
-  }
-  if (sentinel !== undefined)
-    cases.push({
-      id: `server/${name}/sentinel`,
-      side: "server",
-      level: "must",
+      });
+    }),
+  );
+  const over = end.flatMap((type) =>
+    last(type).map((message) =>
+      streamCase(samples, name, {
+        id: `over/${type}`,
+        title: `${name} sends no message after ${type}`,
+        at: `${at}/end`,
+        kill: "send-on",
+        act: sending(samples, name, [message]),
+        async check(messages) {
+          await messages.meet([message]);
+          const more = await messages.next();
+          meet(more === undefined, `nothing after ${type}`, more);
+        },
+      }),
+    ),
+  );
+  if (sentinel === undefined) return [...ended, ...over];
+  return [
+    ...ended,
+    ...over,
+    streamCase(samples, name, {
+      id: "sentinel",
       title: `${name} ends with the event ${sentinel}`,
       at: `${at}/sentinel`,
       kill: "no-sentinel",
-      acts: [sending(samples, name, samples.flow(name))],
-      async run(peer) {
-        const { messages } = await openStream(samples, peer, name);
+      act: sending(samples, name, samples.flow(name)),
+      async check(messages) {
         let last: string | undefined;
         for (let event = await messages.event(); event; event = await messages.event()) last = event.data;
         meet(last === sentinel, sentinel, last ?? "no event");
       },
-    });
-  return cases;
+    }),
+  ];
 }
 
 /** What a handler's return and its failure do to a stream. */
 function failures(samples: Samples, name: string): ServerCase[] {
   const { end = [], mayEnd = [], fault, closedBy } = samples.contract.operations[name]!.answer.stream!;
-  const at = `${samples.placeOf(name)}/answer/stream`;
   const cases: ServerCase[] = [];
   const flow = samples.flow(name);
   // A stream that another call closes goes on when its handler returns. Only a failure ends it then.
   const last = closedBy === undefined ? undefined : fault;
+  const fail: ServerStep = { fail: true };
   if (!samples.ends(name) && (closedBy === undefined || fault !== undefined))
-    cases.push({
-      id: `server/${name}/once`,
-      side: "server",
-      level: "must",
-      title: `${name} sends the messages of its handler once, and no others`,
-      at,
-      kill: "send-twice",
-      acts: [
-        {
-          call: name,
-          steps: [...flow.map((send) => ({ send })), ...(last === undefined ? [] : [{ fail: true } as const])],
+    cases.push(
+      streamCase(samples, name, {
+        id: "once",
+        title: `${name} sends the messages of its handler once, and no others`,
+        kill: "send-twice",
+        act: { call: name, steps: [...flow.map((send) => ({ send })), ...(last === undefined ? [] : [fail])] },
+        async check(messages) {
+          await messages.meet(flow);
+          const more = await messages.next();
+          meet(more?.type === last, `${last ?? "nothing"} after ${flow.at(-1)!.type}`, more ?? "the end of the body");
         },
-      ],
-      async run(peer) {
-        const { messages } = await openStream(samples, peer, name);
-        await messages.meet(flow);
-        const more = await messages.next();
-        meet(more?.type === last, `${last ?? "nothing"} after ${flow.at(-1)!.type}`, more ?? "the end of the body");
-      },
-    });
+      }),
+    );
   const first = flow.find(({ type }) => !end.includes(type) && !mayEnd.includes(type));
   if (fault !== undefined && first)
-    cases.push({
-      id: `server/${name}/failure`,
-      side: "server",
-      level: "must",
-      title: `a handler of ${name} that fails ends its stream with ${fault}`,
-      at: `${at}/fault`,
-      kill: "hang-on-failure",
-      acts: [sending(samples, name, [first], [{ fail: true }])],
-      async run(peer) {
-        const { opened, messages } = await openStream(samples, peer, name);
-        await messages.meet([first]);
-        const came = await messages.next();
-        opened.abort();
-        meet(came?.type === fault, fault, came ?? "the end of the body");
-      },
-    });
+    cases.push(
+      streamCase(samples, name, {
+        id: "failure",
+        title: `a handler of ${name} that fails ends its stream with ${fault}`,
+        at: `${samples.placeOf(name)}/answer/stream/fault`,
+        kill: "hang-on-failure",
+        act: sending(samples, name, [first], [fail]),
+        async check(messages) {
+          await messages.meet([first]);
+          const came = await messages.next();
+          meet(came?.type === fault, fault, came ?? "the end of the body");
+        },
+      }),
+    );
   return cases;
 }
 
