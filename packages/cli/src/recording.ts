@@ -54,7 +54,7 @@ export async function recordingAt(
     read: (on, chunks = (file) => createReadStream(file, { highWaterMark: 1 << 20 })) =>
       read(chunks(path), { ...on, ...options() }),
     conversation: () =>
-      loadRecording(createReadStream(path), options()).catch((error) => {
+      loadRecording((start) => createReadStream(path, { start }), options()).catch((error) => {
         if (error instanceof TypeError) throw new UsageError(`${name}: ${error.message}`);
         throw error;
       }),

@@ -1,8 +1,6 @@
 import { parseArgs } from "node:util";
-import { webSocket } from "@parlance/client/node";
 import { formatProblem, type LoadedRecording, type Problem, ReplayServer, replayClient } from "@parlance/recordings";
-import { uncompared } from "@parlance/recordings/internal/replay";
-import { type ListenReplayOptions, listenReplay } from "@parlance/recordings/node";
+import { frameSocket, type ListenReplayOptions, listenReplay } from "@parlance/recordings/node";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { describeState, recordingAt } from "./recording.js";
 import { pairsOf, urlOf } from "./values.js";
@@ -76,7 +74,13 @@ export async function command(argv: string[], io: Io): Promise<number> {
     if (values.target === undefined) throw new UsageError("--target URL is needed: where the server is");
     urlOf(values.target, "send it by --header");
     const headers = pairsOf(values.header, ":", "--header NAME:VALUE");
-    problems = await replayClient(conversation, { ...replaying, baseUrl: values.target, headers, fetch, webSocket });
+    problems = await replayClient(conversation, {
+      ...replaying,
+      baseUrl: values.target,
+      headers,
+      fetch,
+      webSocket: frameSocket,
+    });
   } else
     problems = await serve(
       conversation,
@@ -86,7 +90,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
       values.json ?? false,
       io,
     );
-  const skipped = values.as === "client" ? uncompared(conversation) : 0;
+  const skipped = values.as === "client" ? conversation.uncompared : 0;
   const outcome = {
     file: name,
     as: values.as,

@@ -99,17 +99,22 @@ export class EncodedBody implements Body {
   }
 }
 
-/** The text of a body as replays compare it: of bytes that are not UTF-8, their base64 in a `data:` URL. */
-export function comparable(bytes: Uint8Array): string {
+/** The text of a body as replays compare it, by the charset of its type. Of bytes that are no text in it, their base64 in a `data:` URL. */
+export function comparable(bytes: Uint8Array, type: string | null | undefined = undefined): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return new TextDecoder(charsetOf(type) ?? "utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    return dataOf(btoa(latin1(bytes)));
+    return dataOf(bytes);
   }
 }
 
-/** The comparable text of bytes that are given as base64. */
-export const dataOf = (base64: string) => `data:;base64,${base64}`;
+/** The charset that a content type names, in lower case. */
+export function charsetOf(type: string | null | undefined): string | undefined {
+  return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(type ?? "")?.[1]?.toLowerCase();
+}
+
+/** The comparable text of bytes that are no text, such as a binary frame. */
+export const dataOf = (bytes: Uint8Array) => `data:;base64,${btoa(latin1(bytes))}`;
 
 export function bytesIn(base64: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));

@@ -11,8 +11,8 @@ export interface Hasher {
 
 export interface ReadOptions {
   readonly onHeader?: ((header: Header) => void) | undefined;
-  /** `line` counts from 1, and the header is the first. */
-  readonly onEntry: (entry: Entry, line: number) => void;
+  /** `line` counts from 1, and the header is the first. `at` is the position of the line's first byte. */
+  readonly onEntry: (entry: Entry, line: number, at: number) => void;
   /** Checks the hash of the end line. Without it, only the count of lines is checked. */
   readonly hash?: Hasher | undefined;
   /** The contract of a transcript, which is read as a recording. A recording needs none. */
@@ -56,6 +56,8 @@ class Lines {
   #held: Uint8Array[] = [];
   #size = 0;
   #lines = 0;
+  /** Bytes before the line that is read. */
+  #bytes = 0;
   #end: End["end"] | undefined;
   #sha256: string | undefined;
   #transcript: TranscriptEntries | undefined;
@@ -139,7 +141,8 @@ class Lines {
     }
     hash?.update(bytes);
     if (isHeader(line)) onHeader?.(line);
-    else onEntry(line, this.#lines);
+    else onEntry(line, this.#lines, this.#bytes);
+    this.#bytes += bytes.length;
   }
 
   /** A line of a transcript, which has neither header nor end line. */
@@ -154,7 +157,7 @@ class Lines {
     this.#transcript ??= new TranscriptEntries(contract, (entry) => {
       const flaw = flawOfEntry({ ...entry });
       if (flaw !== undefined) this.altered ??= `line ${this.#lines} is no line of a transcript: ${flaw}`;
-      if (this.altered === undefined) onEntry(entry, this.#lines);
+      if (this.altered === undefined) onEntry(entry, this.#lines, 0);
     });
     this.#lines++;
     const line = parseTranscriptLine(text);

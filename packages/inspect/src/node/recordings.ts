@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from "node:crypto";
-import { webSocket } from "@parlance/client/node";
 import {
   type Conversations,
   formatProblem,
@@ -17,7 +16,7 @@ import {
   markdownHead,
 } from "@parlance/recordings/internal/export";
 import { type RedactOptions, Redactor } from "@parlance/recordings/internal/redaction";
-import { type ListeningReplay, listenReplay } from "@parlance/recordings/node";
+import { frameSocket, type ListeningReplay, listenReplay } from "@parlance/recordings/node";
 import { BadRequest } from "./guard.js";
 import { Log, type LogLimits } from "./log.js";
 
@@ -77,7 +76,7 @@ export class Replays {
       baseUrl,
       headers,
       fetch,
-      webSocket,
+      webSocket: frameSocket,
     });
     return problems.map(formatProblem);
   }

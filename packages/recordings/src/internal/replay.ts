@@ -1,1 +1,1 @@
-export { transcriptRecording, uncompared, unsendable } from "../replay/loaded.js";
+export { transcriptRecording, unsendable } from "../replay/loaded.js";

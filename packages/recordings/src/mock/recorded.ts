@@ -30,9 +30,7 @@ export class Recorded {
     this.#options = options;
     this.#all = conversations.flatMap((conversation) =>
       conversation.connections
-        .filter(
-          ({ request, steps }) => !resumes(request.headers) && steps.some(({ entry }) => entry.kind === "response"),
-        )
+        .filter(({ request, status }) => !resumes(request.headers) && status !== undefined)
         .map((connection) => ({ conversation, connection, plays: 0 })),
     );
   }
@@ -44,14 +42,15 @@ export class Recorded {
     const connection = await this.#nearest(asked, false);
     if (!connection) return undefined;
     const run = this.#start(connection, asked);
-    const { status, headers, body } = await new Player(run).answer(connection.connection);
+    const { status, headers, body } = await new Player(connection.conversation, run).answer(connection.connection);
     const kept = headers.filter(([name]) => name.toLowerCase() !== RESUME.toLowerCase());
     return { status, headers: kept, body: (signal) => this.#whole(run, body(signal)) };
   }
 
   async accept(asked: Arriving): Promise<Opened | undefined> {
     const connection = await this.#nearest(asked, true);
-    return connection && new Player(this.#start(connection, asked)).accept(connection.connection, false);
+    if (!connection) return undefined;
+    return new Player(connection.conversation, this.#start(connection, asked)).accept(connection.connection, false);
   }
 
   close(): void {
@@ -91,8 +90,8 @@ export class Recorded {
     return nearest?.candidate;
   }
 
-  #start({ conversation, connection: { request, body } }: Candidate, asked: Arriving): Replaying {
-    const run = new Replaying(conversation, { ...this.#options, lenient: true, wait: Number.POSITIVE_INFINITY });
+  #start({ connection: { request, body } }: Candidate, asked: Arriving): Replaying {
+    const run = new Replaying({ ...this.#options, lenient: true, wait: Number.POSITIVE_INFINITY });
     this.#runs.add(run);
     bindPath(run.matcher, request.target, asked.target);
     run.matcher.request({ ...request, body }, { method: asked.method, target: asked.target, body: asked.body }, true);

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import type { AddressInfo } from "node:net";
 import { type Duplex, finished } from "node:stream";
 import { onWebSocket } from "@parlance/server/node";
-import { socketPort } from "@parlance/wire/link";
 import { WebSocketServer } from "ws";
 import { MAX_CONTENT } from "../bodies.js";
 import type { HeaderList } from "../recording.js";
@@ -10,6 +9,7 @@ import { type Answering, type Arriving, carried } from "../replay/answering.js";
 import { selected } from "../replay/server.js";
 import { sendHead } from "./headers.js";
 import { type Guard, guard } from "./pages.js";
+import { framePort } from "./socket.js";
 
 export interface ListeningReplay {
   readonly url: string;
@@ -66,9 +66,7 @@ export async function listenReplay(
         const lines = `Connection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
         return void socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines}`);
       }
-      acceptor.handleUpgrade(incoming, socket, head, (opened) =>
-        accepted.run({ ...socketPort(opened as never), binary: (bytes) => opened.send(bytes) }),
-      );
+      acceptor.handleUpgrade(incoming, socket, head, (opened) => accepted.run(framePort(opened)));
     } catch {
       socket.destroy();
     }
@@ -115,7 +113,7 @@ async function answer(
     }
     chunks.push(chunk);
   }
-  const whole = carried(new Uint8Array(Buffer.concat(chunks)));
+  const whole = carried(new Uint8Array(Buffer.concat(chunks)), incoming.headers["content-type"]);
   const { status, headers, body } = await replay.answer({ ...arriving(incoming), ...whole });
   const left = new AbortController();
   outgoing.on("close", () => left.abort());

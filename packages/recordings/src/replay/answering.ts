@@ -1,4 +1,4 @@
-import type { OpenSocket, Port, SocketRefused } from "@parlance/wire";
+import type { OpenSocket, Port, PortEvents, SocketRefused } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import { comparable } from "../bodies.js";
 import type { HeaderList } from "../recording.js";
@@ -15,8 +15,8 @@ export interface Arriving {
 }
 
 /** The body of a request, as text and as bytes. An empty one is none. */
-export function carried(bytes: Uint8Array<ArrayBuffer>): Pick<Arriving, "body" | "bytes"> {
-  return bytes.length === 0 ? {} : { body: comparable(bytes), bytes };
+export function carried(bytes: Uint8Array<ArrayBuffer>, type?: string | null): Pick<Arriving, "body" | "bytes"> {
+  return bytes.length === 0 ? {} : { body: comparable(bytes, type), bytes };
 }
 
 /** An answer of a replay or a mock, at its pace. */
@@ -27,9 +27,10 @@ export interface Replayed {
   body(signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** A port that can send binary frames too, which no contract has. */
+/** A port that can carry binary frames too, which no contract has. */
 export interface FramePort extends Port {
   readonly binary?: (bytes: Uint8Array) => void;
+  listen(on: PortEvents & { readonly binary?: (bytes: Uint8Array) => void }): void;
 }
 
 /** The decision on a WebSocket. `run` holds the conversation on the port. */
@@ -51,8 +52,9 @@ export function inMemory({ answer, accept }: Pick<Answering, "answer" | "accept"
   return {
     async fetch(request) {
       const { pathname, search } = new URL(request.url);
-      const body = request.body ? carried(new Uint8Array(await request.arrayBuffer())) : {};
       const { method, headers } = request;
+      const type = headers.get("content-type");
+      const body = request.body ? carried(new Uint8Array(await request.arrayBuffer()), type) : {};
       const replayed = await answer({ method, target: pathname + search, headers: [...headers], ...body });
       return responseOf(replayed, request.signal);
     },

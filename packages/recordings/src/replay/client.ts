@@ -2,9 +2,10 @@ import { formatTicket, newKey, type OpenSocket } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
 import { isControl, parseResumeFrame } from "@parlance/wire/resume";
 import { Blocks } from "../blocks.js";
-import { bytesIn, comparable, MAX_CONTENT } from "../bodies.js";
+import { bytesIn, comparable, dataOf, MAX_CONTENT } from "../bodies.js";
 import { headerOf, isEventStream } from "../recording.js";
 import { urlAt } from "../target.js";
+import type { FramePort } from "./answering.js";
 import { Cursors } from "./cursors.js";
 import { follow, type Live, reach } from "./follow.js";
 import { type LoadedRecording, nameOf, type RecordedConnection } from "./loaded.js";
@@ -34,13 +35,14 @@ export async function replayClient(
   conversation: LoadedRecording,
   options: ReplayClientOptions,
 ): Promise<readonly Problem[]> {
-  const run = new Replaying(conversation, options);
+  const run = new Replaying(options);
   const cursors = new Cursors();
   const live = new Map<number, Live>();
   const connections = new Map(conversation.connections.map((connection) => [connection.request.c, connection]));
   try {
-    for (const [at, entry] of conversation.entries.entries()) {
-      if (entry.from === "client") await run.pause(at);
+    for await (const step of conversation.steps()) {
+      const { entry } = step;
+      if (entry.from === "client") await run.pause(step);
       const known = live.get(entry.c);
       if (entry.kind === "request") {
         const begun = begin(run, cursors, connections.get(entry.c)!, options);
@@ -127,8 +129,10 @@ async function openSocket(
     one.incoming.end();
     return new Response(null, { status });
   }
-  one.port = opened;
-  opened.listen({
+  const port: FramePort = opened;
+  one.port = port;
+  port.listen({
+    binary: (bytes) => void one.incoming.push({ text: dataOf(bytes) }, 0),
     frame(text) {
       // Resume's own frames are not compared: each side has its own.
       if (!isControl(text)) return void one.incoming.push({ text }, 0);
@@ -149,7 +153,8 @@ async function receive(one: Live): Promise<void> {
   const response = await one.response!;
   if (!isEventStream([...response.headers])) {
     const bytes = new Uint8Array(await response.arrayBuffer());
-    if (bytes.length > 0) one.incoming.push({ text: comparable(bytes) }, 0);
+    const type = response.headers.get("content-type");
+    if (bytes.length > 0) one.incoming.push({ text: comparable(bytes, type) }, 0);
     return one.incoming.end();
   }
   const blocks = new Blocks(

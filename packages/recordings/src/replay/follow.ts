@@ -1,11 +1,12 @@
-import type { Port, Resumable } from "@parlance/wire";
+import type { Resumable } from "@parlance/wire";
 import { mediaType } from "@parlance/wire/internal/http";
 import type { Queue } from "@parlance/wire/link";
 import { parseResumeFrame } from "@parlance/wire/resume";
-import { dataOf } from "../bodies.js";
-import { type Entry, headerOf } from "../recording.js";
+import { bytesIn, charsetOf, dataOf } from "../bodies.js";
+import { type Entry, type HeaderList, headerOf } from "../recording.js";
+import type { FramePort } from "./answering.js";
 import type { Cursors } from "./cursors.js";
-import { nameOf, type RecordedConnection } from "./loaded.js";
+import { nameOf, type RecordedConnection, textOf } from "./loaded.js";
 import type { Difference } from "./match.js";
 import type { Replaying } from "./replay.js";
 
@@ -16,9 +17,11 @@ export interface Live {
   response?: Promise<Response>;
   /** Whether the recorded answer was awaited. */
   answered?: boolean;
+  /** The headers of the recorded answer. */
+  headers?: HeaderList;
   /** What the server sends, an item each: an event, a whole body, a frame. */
   readonly incoming: Queue<Came>;
-  port?: Port;
+  port?: FramePort;
   /** What the live server announced of the channel. */
   resumable?: Resumable;
   /** What the recorded server announced of it. */
@@ -61,6 +64,7 @@ export async function follow(run: Replaying, cursors: Cursors, one: Live, entry:
   switch (entry.kind) {
     case "response": {
       one.answered = true;
+      one.headers = entry.headers;
       const response = await run
         .within(`the answer of ${name}`, () => one.response!)
         .catch((error: Error) => void run.found("left", `the answer of ${name}: ${whyOf(error)}`));
@@ -76,15 +80,16 @@ export async function follow(run: Replaying, cursors: Cursors, one: Live, entry:
       const announced = parseResumeFrame(entry.text ?? "");
       if (announced) one.recorded = announced;
       if (announced) return;
-      // It went with its request.
-      if (entry.from === "client" && entry.kind === "body" && entry.base64 !== undefined) return;
-      if (entry.from === "client" && entry.text === undefined)
-        return void run.found("left", `${entry.kind} of the client on ${name} is not in the recording as text`);
-      if (entry.from === "client") return one.port?.send(matcher.send(entry.text ?? ""));
+      if (entry.from === "client") return send(run, one, entry, name);
       const what = entry.kind === "event" ? `event ${entry.event ?? "message"}` : entry.kind;
-      if (entry.kind === "frame" && entry.base64 !== undefined) return;
+      const isBinary = entry.kind === "frame" && entry.base64 !== undefined;
+      if (isBinary && !one.port?.binary)
+        return void run.found(
+          "left",
+          `a binary frame on ${name} was not compared: the \`webSocket\` carries text alone`,
+        );
       const came = await next(what);
-      const recorded = entry.base64 === undefined ? entry.text : dataOf(entry.base64);
+      const recorded = isBinary ? dataOf(bytesIn(entry.base64!)) : textOf(entry, one.headers ?? []);
       // What was left out cannot be compared.
       if (!came || recorded === undefined) return;
       if (entry.kind === "event") cursors.event(entry.id, came.id);
@@ -111,6 +116,19 @@ export async function follow(run: Replaying, cursors: Cursors, one: Live, entry:
   }
 }
 
+/** Sends a message of the recorded client. A body went with its request. */
+function send(
+  run: Replaying,
+  { port }: Live,
+  entry: Extract<Entry, { kind: "body" | "event" | "frame" }>,
+  name: string,
+): void {
+  if (entry.kind === "body" && entry.base64 !== undefined) return;
+  if (entry.text !== undefined) return port?.send(run.matcher.send(entry.text));
+  if (entry.base64 !== undefined && port?.binary) return port.binary(bytesIn(entry.base64));
+  run.found("left", `${entry.kind} of the client on ${name} is not in the recording as text`);
+}
+
 /** What is compared of an answer before its body: the status, where it redirects to, and its media type. Other headers are of the deployment. */
 function headDifferences(
   { matcher }: Replaying,
@@ -133,7 +151,7 @@ function headDifferences(
 function typeOf(header: string | null | undefined): string | undefined {
   const type = mediaType(header);
   if (type === undefined) return undefined;
-  const charset = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(header!)?.[1]?.toLowerCase();
+  const charset = charsetOf(header);
   const isUsual = charset === undefined || (charset === "utf-8" && /json$|^text\/event-stream$/.test(type));
   return isUsual ? type : `${type}; charset=${charset}`;
 }

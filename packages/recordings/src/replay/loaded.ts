@@ -1,66 +1,196 @@
 import { type AnyContract, misuse, type TranscriptLine } from "@parlance/wire";
-import { dataOf } from "../bodies.js";
+import { bytesIn, comparable } from "../bodies.js";
 import { type Ending, type ReadOptions, read } from "../read.js";
-import { type Entry, type Header, headerOf } from "../recording.js";
+import { type Content, type Entry, type Header, headerOf, isEnd, isHeader, parseLine } from "../recording.js";
 import { isPath, notPath } from "../target.js";
 import { TranscriptEntries, transcriptHeader } from "../transcript.js";
 
 type Request = Extract<Entry, { kind: "request" }>;
 
-/** One connection of a recording: its request, and what happened after it. */
+/** A place in a recording from which it can be read. */
+export interface Place {
+  /** The position of the entry among all entries. */
+  readonly at: number;
+  /** The position of its first byte in the file. */
+  readonly byte: number;
+}
+
+/** One connection of a recording: its request, and what a replay has to know of what follows. */
 export interface RecordedConnection {
   readonly request: Request;
   /** Of the request, as `comparable` gives it; undefined where it had none. */
-  body: string | undefined;
+  body?: string | undefined;
   /** The same body, where it is not text. */
   base64?: string;
-  /** The position of the request among all entries. */
-  readonly at: number;
-  readonly steps: Step[];
+  /** The place of the request. */
+  readonly place: Place;
+  /** The position of its last entry. */
+  last: number;
+  /** The status of the answer, where there is one. */
+  status?: number;
+  /** Whether the server continues to send after it has answered the request. */
+  isLong: boolean;
+  /** Whether a text of the server was left out. */
+  hasGaps: boolean;
 }
 
 export interface Step {
   readonly entry: Entry;
   readonly at: number;
+  /** Milliseconds after the entry before it. */
+  readonly pause: number;
 }
 
-/** A recording in memory, as replays need it. */
+/** A recording to replay. Its requests are in memory; what follows them is read when it is played. */
 export interface LoadedRecording {
   readonly header: Header;
-  readonly entries: readonly Entry[];
   /** In the order of their requests. */
   readonly connections: readonly RecordedConnection[];
+  /** The positions of the client's requests and messages. */
+  readonly asks: readonly number[];
+  /** How many of the server's messages cannot be compared, because their text was left out. */
+  readonly uncompared: number;
   readonly ending: Ending;
+  /** The entries from a place on, or all of them. */
+  readonly steps: (from?: Place) => AsyncGenerator<Step, void>;
 }
 
-/** Reads a recording, or with its contract a transcript, to be replayed. Throws `TypeError` if it has nothing to replay. */
+type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+/**
+ * Reads a recording, or with its contract a transcript, to be replayed.
+ *
+ * A function as `source` gives the bytes from a position on, such as `(start) => createReadStream(path, { start })`: it is called again for what
+ * is played, and the recording is not kept in memory.
+ *
+ * @throws `TypeError` if it has nothing to replay
+ */
 export async function loadRecording(
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  source: Chunks | ((start: number) => Chunks),
   options: Pick<ReadOptions, "hash" | "contract"> = {},
 ): Promise<LoadedRecording> {
   let header: Header | undefined;
-  const entries: Entry[] = [];
-  const ending = await read(chunks, {
+  const index = new Index();
+  const kept: Entry[] = [];
+  const isKept = typeof source !== "function";
+  const ending = await read(isKept ? source : source(0), {
     ...options,
     onHeader: (one) => {
       header = one;
     },
-    onEntry: (entry) => void entries.push(entry),
+    onEntry(entry, _, byte) {
+      index.entry(entry, byte);
+      // The lines of a transcript are not those of a recording.
+      if (isKept || header?.transcript) kept.push(entry);
+    },
   });
   if (!header) throw misuse(ending.reason ?? "this is not a recording");
   if (ending.state === "altered") throw misuse(`the recording is altered: ${ending.reason}`);
   if (header.metadataOnly) throw misuse("the recording has metadata only: there are no messages to replay");
-  for (const [at, entry] of entries.entries()) {
-    const flaw = unsendable(entry);
-    if (flaw !== undefined) throw misuse(`entry ${at + 1} cannot be replayed: ${flaw}`);
-  }
-  const connections = connectionsIn(entries);
-  const switched = connections.find(
-    ({ request, steps }) =>
-      !request.socket && steps.some(({ entry }) => entry.kind === "response" && entry.status === 101),
-  );
+  if (index.flaw !== undefined) throw misuse(index.flaw);
+  const switched = index.connections.find(({ request, status }) => !request.socket && status === 101);
   if (switched) throw misuse(`${nameOf(switched)} asks for no WebSocket, and is answered 101`);
-  return { header, entries, connections, ending };
+  const entries = isKept || header.transcript ? listed(kept) : readAgain(source);
+  return index.recording(header, ending, entries);
+}
+
+/** A contract's transcript as a recording. */
+export function transcriptRecording(contract: AnyContract, lines: readonly TranscriptLine[]): LoadedRecording {
+  const entries: Entry[] = [];
+  const index = new Index();
+  const reader = new TranscriptEntries(contract, (entry) => {
+    entries.push(entry);
+    index.entry(entry, 0);
+  });
+  for (const line of lines) reader.line(line);
+  reader.end();
+  return index.recording(transcriptHeader(contract), { state: "complete", lines: lines.length }, listed(entries));
+}
+
+/** What is kept of a recording while it is read. */
+class Index {
+  readonly connections: RecordedConnection[] = [];
+  readonly #asks: number[] = [];
+  readonly #open = new Map<number, RecordedConnection>();
+  #uncompared = 0;
+  #at = 0;
+  /** Why the recording cannot be replayed. */
+  flaw: string | undefined;
+
+  entry(entry: Entry, byte: number): void {
+    const at = this.#at++;
+    const wrong = unsendable(entry);
+    if (wrong !== undefined) this.flaw ??= `entry ${at + 1} cannot be replayed: ${wrong}`;
+    if (entry.from === "client" && (entry.kind === "request" || entry.kind === "frame")) this.#asks.push(at);
+    if (entry.kind === "request") {
+      const place = { at, byte };
+      const made = { request: entry, place, last: at, isLong: entry.socket === true, hasGaps: false };
+      this.connections.push(made);
+      this.#open.set(entry.c, made);
+      return;
+    }
+    const isGap = entry.from === "server" && "size" in entry && entry.size !== undefined;
+    if (isGap) this.#uncompared++;
+    const open = this.#open.get(entry.c);
+    if (!open) return;
+    open.last = at;
+    open.hasGaps ||= isGap;
+    if (entry.kind === "response") open.status ??= entry.status;
+    if (entry.kind === "event") open.isLong = true;
+    if (entry.kind !== "body" || entry.from !== "client") return;
+    open.body = textOf(entry, open.request.headers);
+    if (entry.base64 !== undefined) open.base64 = entry.base64;
+  }
+
+  recording(header: Header, ending: Ending, steps: LoadedRecording["steps"]): LoadedRecording {
+    return { header, ending, connections: this.connections, asks: this.#asks, uncompared: this.#uncompared, steps };
+  }
+}
+
+function listed(entries: readonly Entry[]): LoadedRecording["steps"] {
+  return async function* (from) {
+    for (let at = from?.at ?? 0; at < entries.length; at++) yield stepOf(entries[at]!, at, entries[at - 1]);
+  };
+}
+
+/** Reads the entries once more. Their hash, count and form have been checked. */
+function readAgain(source: (start: number) => Chunks): LoadedRecording["steps"] {
+  return async function* (from) {
+    let at = from?.at ?? 0;
+    let before: Entry | undefined;
+    for await (const line of linesOf(source(from?.byte ?? 0))) {
+      const parsed = parseLine(line);
+      // A file that is written to meanwhile ends here.
+      if ("flaw" in parsed || isEnd(parsed)) return;
+      if (isHeader(parsed)) continue;
+      yield stepOf(parsed, at++, before);
+      before = parsed;
+    }
+  };
+}
+
+async function* linesOf(chunks: Chunks): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  let pieces: string[] = [];
+  for await (const chunk of chunks) {
+    const [first, ...more] = decoder.decode(chunk, { stream: true }).split("\n");
+    pieces.push(first!);
+    for (const next of more) {
+      yield pieces.join("");
+      pieces = [next];
+    }
+  }
+}
+
+const stepOf = (entry: Entry, at: number, before?: Entry): Step => ({
+  entry,
+  at,
+  pause: before ? entry.t - before.t : 0,
+});
+
+/** The text of a body as replays compare it, by the charset that its headers name. */
+export function textOf({ text, base64 }: Content, headers: Request["headers"]): string | undefined {
+  return base64 === undefined ? text : comparable(bytesIn(base64), headerOf(headers, "content-type"));
 }
 
 /** Why an entry cannot be sent again; undefined if it can. */
@@ -73,27 +203,6 @@ export function unsendable(entry: Entry): string | undefined {
 /** Codes of a close frame (RFC 6455, section 7.4), and 1005 and 1006, which stand for a close without one. */
 const isCloseCode = (code: number) => (code >= 1000 && code <= 1014 && code !== 1004) || (code >= 3000 && code <= 4999);
 
-export function connectionsIn(entries: readonly Entry[]): RecordedConnection[] {
-  const connections = new Map<number, RecordedConnection>();
-  for (const [at, entry] of entries.entries()) {
-    const connection = connections.get(entry.c);
-    if (entry.kind === "request") connections.set(entry.c, { request: entry, body: undefined, at, steps: [] });
-    else if (entry.kind === "body" && entry.from === "client" && connection) {
-      connection.body = entry.base64 === undefined ? entry.text : dataOf(entry.base64);
-      if (entry.base64 !== undefined) connection.base64 = entry.base64;
-    } else connection?.steps.push({ entry, at });
-  }
-  return [...connections.values()];
-}
-
-/** How many of the server's messages a replay cannot compare: their text was left out, or they are binary frames. */
-export function uncompared({ entries }: LoadedRecording): number {
-  const isUncompared = (entry: Entry) =>
-    entry.from === "server" &&
-    (("size" in entry && entry.size !== undefined) || (entry.kind === "frame" && entry.base64 !== undefined));
-  return entries.filter(isUncompared).length;
-}
-
 /** Describes a connection in a replay's problems. */
 export function nameOf({ request: { method, target, socket } }: RecordedConnection): string {
   return `${socket ? "WebSocket" : method} ${target}`;
@@ -102,14 +211,4 @@ export function nameOf({ request: { method, target, socket } }: RecordedConnecti
 /** Whether a request resumes an earlier one that was cut. */
 export function resumes(headers: Request["headers"]): boolean {
   return headerOf(headers, "last-event-id") !== undefined;
-}
-
-/** A contract's transcript as a recording. */
-export function transcriptRecording(contract: AnyContract, lines: readonly TranscriptLine[]): LoadedRecording {
-  const entries: Entry[] = [];
-  const reader = new TranscriptEntries(contract, (entry) => void entries.push(entry));
-  for (const line of lines) reader.line(line);
-  reader.end();
-  const ending = { state: "complete", lines: lines.length } as const;
-  return { header: transcriptHeader(contract), entries, connections: connectionsIn(entries), ending };
 }

@@ -2,86 +2,110 @@ import type { Port } from "@parlance/wire";
 import { Queue } from "@parlance/wire/link";
 import { formatResumeFrame, isControl, parseResumeFrame } from "@parlance/wire/resume";
 import { rawOf } from "../blocks.js";
-import { bytesIn } from "../bodies.js";
-import { type Entry, leftOutAs } from "../recording.js";
+import { bytesIn, dataOf } from "../bodies.js";
+import { type Content, type Entry, leftOutAs } from "../recording.js";
 import type { FramePort, Opened, Replayed } from "./answering.js";
 import type { Gate } from "./gate.js";
-import { nameOf, type RecordedConnection, type Step } from "./loaded.js";
+import { type LoadedRecording, nameOf, type RecordedConnection, type Step } from "./loaded.js";
 import type { Replaying } from "./replay.js";
 
 /** Headers of the connection or the moment: the replay does not send the recorded ones. */
 const HELD = /^(connection|keep-alive|transfer-encoding|content-length|date|upgrade|sec-websocket-.*)$/i;
 
+type Steps = AsyncGenerator<Step, void>;
+
 /** Plays the server's side of recorded connections. */
 export class Player {
+  readonly #recording: LoadedRecording;
   readonly #run: Replaying;
   readonly #gate: Gate | undefined;
 
   /** Without a gate, no message waits for the client's other requests. */
-  constructor(run: Replaying, gate?: Gate) {
+  constructor(recording: LoadedRecording, run: Replaying, gate?: Gate) {
+    this.#recording = recording;
     this.#run = run;
     this.#gate = gate;
   }
 
   async answer(connection: RecordedConnection): Promise<Replayed> {
-    const { steps } = connection;
-    const first = steps.findIndex(({ entry }) => entry.kind === "response");
-    const response = steps[first]?.entry;
-    if (response?.kind !== "response") {
-      const lost = steps.find(({ entry }) => entry.kind === "error");
-      if (lost?.entry.from === "server") return { status: 502, headers: [], body: nothing };
-      // The client left before there was an answer.
-      return { status: 200, headers: [], body: (signal) => this.#park(signal) };
+    const steps = this.#stepsOf(connection);
+    for (let { done, value } = await steps.next(); !done; { done, value } = await steps.next()) {
+      const { entry } = value!;
+      if (entry.kind === "error" && entry.from === "server") return { status: 502, headers: [], body: nothing };
+      if (entry.kind !== "response") continue;
+      await this.#run.pause(value!);
+      const kept = (name: string) => !HELD.test(name) && !(connection.hasGaps && /^content-encoding$/i.test(name));
+      return {
+        status: entry.status,
+        headers: entry.headers.filter(([name]) => kept(name)),
+        body: (signal) => this.#body(connection, steps, signal),
+      };
     }
-    await this.#run.pause(steps[first]!.at);
-    const kept = (name: string) => !HELD.test(name) && !(leftOut(connection) && /^content-encoding$/i.test(name));
-    return {
-      status: response.status,
-      headers: response.headers.filter(([name]) => kept(name)),
-      body: (signal) => this.#body(connection, steps.slice(first + 1), signal),
-    };
+    // The client left before there was an answer.
+    return { status: 200, headers: [], body: (signal) => this.#park(signal) };
   }
 
   /** `offers`: the client can resume the channel, so it gets the recorded server's announcement. */
-  accept(connection: RecordedConnection, offers: boolean): Opened {
-    const [head, body] = connection.steps.map(({ entry }) => entry).filter(({ from }) => from === "server");
+  async accept(connection: RecordedConnection, offers: boolean): Promise<Opened> {
+    const steps = this.#stepsOf(connection);
+    const next = async (): Promise<Entry | undefined> => {
+      for (let { done, value } = await steps.next(); !done; { done, value } = await steps.next())
+        if (value!.entry.from === "server") return value!.entry;
+      return undefined;
+    };
+    const head = await next();
     if (head?.kind !== "response") return { refused: { status: 502, body: "" } };
-    if (head.status !== 101)
+    if (head.status !== 101) {
+      const body = await next();
       return { refused: { status: head.status, body: body?.kind === "body" ? (body.text ?? "") : "" } };
+    }
     return {
       run: (port) =>
-        void this.#converse(port, connection, offers).catch(() => port.close(1011, "the replay has failed")),
+        void this.#converse(port, connection, steps, offers).catch(() => port.close(1011, "the replay has failed")),
     };
   }
 
-  /** Waits for the recorded pause and, on a stream or channel, for the client's actions since it was opened. */
-  async #turn(connection: RecordedConnection, { entry, at }: Step): Promise<void> {
-    if (isLong(connection)) await this.#meanwhile(connection.at, at, entry);
-    await this.#run.pause(at);
+  /** What follows a request on its connection. The recording is read as far as it is played. */
+  #stepsOf({ request: { c }, place, last }: RecordedConnection): Steps {
+    const all = this.#recording.steps(place);
+    const { scope } = this.#run;
+    const own = async function* (): Steps {
+      for await (const step of all) {
+        if (step.at > place.at && step.entry.c === c) yield step;
+        if (step.at >= last) return;
+      }
+      if (scope.closed) throw new Error("the replay has closed");
+    };
+    scope.add(() => void all.return());
+    return own();
   }
 
-  async #meanwhile(from: number, to: number, entry: Entry): Promise<void> {
+  /** Waits for the recorded pause and, on a stream or channel, for the client's actions since it was opened. */
+  async #turn(connection: RecordedConnection, step: Step): Promise<void> {
+    if (connection.isLong) await this.#meanwhile(connection, step);
+    await this.#run.pause(step);
+  }
+
+  async #meanwhile({ place }: RecordedConnection, { at: to, entry }: Step): Promise<void> {
     const gate = this.#gate;
     if (!gate) return;
     try {
-      await this.#run.within("the client", () => gate.until(from, to));
+      await this.#run.within("the client", () => gate.until(place.at, to));
     } catch (error) {
-      const pending = gate.pending(from, to);
-      if (pending && !this.#run.scope.closed)
-        this.#run.found(
-          "left",
-          `the client's ${describe(pending)} was recorded before the server's ${describe(entry)}, and did not come`,
-        );
+      const pending = gate.pending(place.at, to);
+      if (pending !== undefined && !this.#run.scope.closed)
+        for await (const step of this.#recording.steps(place)) {
+          if (step.at !== pending) continue;
+          const what = `the client's ${describe(step.entry)} was recorded before the server's ${describe(entry)}`;
+          this.#run.found("left", `${what}, and did not come`);
+          break;
+        }
       throw error;
     }
   }
 
-  async *#body(
-    connection: RecordedConnection,
-    steps: readonly Step[],
-    signal: AbortSignal,
-  ): AsyncGenerator<Uint8Array> {
-    for (const step of steps) {
+  async *#body(connection: RecordedConnection, steps: Steps, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    for await (const step of steps) {
       const { entry } = step;
       if (entry.from === "client") continue;
       await this.#turn(connection, step);
@@ -125,36 +149,31 @@ export class Player {
     if (offers) port.send(formatResumeFrame({ ...resumable, beat: 0 }));
   }
 
-  async #converse(port: FramePort, connection: RecordedConnection, offers: boolean): Promise<void> {
-    const { matcher } = this.#run;
+  async #converse(port: FramePort, connection: RecordedConnection, steps: Steps, offers: boolean): Promise<void> {
+    const name = nameOf(connection);
     const incoming = new Queue<string>({ limit: Number.POSITIVE_INFINITY });
+    const push = (text: string) => incoming.push(text, text.length);
     port.listen({
-      frame: (text) => void (isControl(text) || incoming.push(text, text.length)),
+      frame: (text) => void (isControl(text) || push(text)),
+      binary: (bytes) => void push(dataOf(bytes)),
       close: () => incoming.end(),
     });
     this.#run.scope.add(() => port.close(1001, "the replay has closed"));
-    for (const step of connection.steps) {
-      const { entry } = step;
+    for await (const step of steps) {
+      const { entry, at } = step;
       if (entry.kind === "frame" && entry.from === "client") {
         const { value, done } = await this.#run
-          .within(`a message of the client on ${nameOf(connection)}`, () => incoming.next())
+          .within(`a message of the client on ${name}`, () => incoming.next())
           .catch(() => ({ done: true, value: undefined }));
-        if (done)
-          return void this.#run.found(
-            "left",
-            `${describe(entry)} on ${nameOf(connection)} was recorded and did not come`,
-          );
-        this.#run.learn([], "", value);
-        const differences = matcher.text(entry.text, value);
-        if (differences.length > 0)
-          this.#run.found("differs", `a message of the client on ${nameOf(connection)}`, differences);
-        this.#gate?.pass(entry);
+        if (done) return void this.#run.found("left", `${describe(entry)} on ${name} was recorded and did not come`);
+        this.#compare(entry, value!, name);
+        this.#gate?.pass(at);
       } else if (entry.from === "server" && (entry.kind === "frame" || entry.kind === "close")) {
         await this.#turn(connection, step);
         const binary = entry.kind === "frame" ? entry.base64 : undefined;
         if (binary !== undefined && port.binary) port.binary(bytesIn(binary));
-        else if (isLeftOut(entry))
-          this.#run.found("left", `${describe(entry)} of ${nameOf(connection)} is not in the recording`);
+        else if (isLeftOut(entry) || binary !== undefined)
+          this.#run.found("left", `${describe(entry)} of ${name} is not in the recording`);
         else if (entry.kind === "frame") this.#frame(port, entry.text!, offers);
         else {
           port.close(entry.code === 1005 || entry.code === 1006 ? 1000 : entry.code, entry.reason);
@@ -167,25 +186,23 @@ export class Player {
       }
     }
     for (const text of incoming.rest(Number.POSITIVE_INFINITY))
-      this.#run.found("more", `the client sent ${text.slice(0, 200)} on ${nameOf(connection)}`);
+      this.#run.found("more", `the client sent ${text.slice(0, 200)} on ${name}`);
   }
-}
 
-/** Whether the server continues to send after it has answered the request. */
-function isLong({ request, steps }: RecordedConnection): boolean {
-  return request.socket === true || steps.some(({ entry }) => entry.kind === "event");
+  #compare({ text, base64 }: Content, came: string, name: string): void {
+    this.#run.learn([], "", came);
+    const recorded = base64 === undefined ? text : dataOf(bytesIn(base64));
+    const differences = this.#run.matcher.text(recorded, came);
+    if (differences.length > 0) this.#run.found("differs", `a message of the client on ${name}`, differences);
+  }
 }
 
 const encoder = new TextEncoder();
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** Whether there is nothing to send: a left-out text, or a binary frame on a port that has none. */
-const isLeftOut = (entry: Entry) =>
-  ("size" in entry && entry.size !== undefined) || (entry.kind === "frame" && entry.base64 !== undefined);
-
-const leftOut = ({ steps }: RecordedConnection) =>
-  steps.some(({ entry }) => entry.from === "server" && isLeftOut(entry));
+/** Whether the text to send was left out of the recording. */
+const isLeftOut = (entry: Entry) => "size" in entry && entry.size !== undefined;
 
 function describe(entry: Entry): string {
   if (entry.kind === "request") return `${entry.method} ${entry.target}`;

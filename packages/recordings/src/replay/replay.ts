@@ -5,7 +5,7 @@ import type { HeaderList } from "../recording.js";
 import { PLACEHOLDER } from "../redaction/known.js";
 import { MIN_SECRET } from "../redaction/names.js";
 import { Redactor } from "../redaction/redactor.js";
-import type { LoadedRecording } from "./loaded.js";
+import type { Step } from "./loaded.js";
 import { type Difference, formatDifferences, Matcher, type MatchOptions } from "./match.js";
 
 export interface ReplayOptions extends MatchOptions {
@@ -38,19 +38,14 @@ export class Replaying {
   readonly matcher: Matcher;
   readonly problems: Problem[] = [];
   readonly wait: number;
-  readonly #conversation: LoadedRecording;
   readonly #speed: number;
   readonly #redactor: Redactor;
 
-  constructor(
-    conversation: LoadedRecording,
-    { contract, ids = [], ignore, values, lenient, speed = 0, wait = 10_000 }: ReplayOptions,
-  ) {
+  constructor({ contract, ids = [], ignore, values, lenient, speed = 0, wait = 10_000 }: ReplayOptions) {
     const keys = (contract?.exchanges ?? []).flatMap(({ key, answers }) => [key, ...answers.map((one) => one.key)]);
     const own = [...ids, contract?.session, ...keys].filter((name) => name !== undefined);
     this.matcher = new Matcher({ ids: own, ignore, values, lenient });
     this.wait = wait;
-    this.#conversation = conversation;
     this.#speed = speed;
     // The value of a placeholder is a secret.
     const secrets = Object.entries(values ?? {}).flatMap(([recorded, now]) =>
@@ -97,11 +92,9 @@ export class Replaying {
   }
 
   /** The pause before an entry. */
-  async pause(at: number): Promise<void> {
-    if (this.#speed <= 0 || at === 0) return;
-    const { entries } = this.#conversation;
-    const milliseconds = (entries[at]!.t - entries[at - 1]!.t) / this.#speed;
-    if (milliseconds < 1) return;
+  async pause({ pause }: Step): Promise<void> {
+    const milliseconds = pause / this.#speed;
+    if (this.#speed <= 0 || milliseconds < 1) return;
     await new Promise<void>((resolve) => {
       this.scope.timeout(milliseconds, resolve);
       this.scope.onAbort(this.scope.signal, resolve);

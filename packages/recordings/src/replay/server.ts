@@ -17,11 +17,11 @@ export class ReplayServer implements Answering {
   #closed = false;
 
   constructor(conversation: LoadedRecording, options: ReplayOptions = {}) {
-    this.#run = new Replaying(conversation, options);
+    this.#run = new Replaying(options);
     this.#all = conversation.connections;
     this.#left = new Set(conversation.connections);
-    this.#gate = new Gate(conversation.entries);
-    this.#player = new Player(this.#run, this.#gate);
+    this.#gate = new Gate(conversation.asks);
+    this.#player = new Player(conversation, this.#run, this.#gate);
     ({ fetch: this.fetch, webSocket: this.webSocket } = inMemory({
       answer: (asked) => this.answer(asked),
       accept: (asked) => this.accept(asked),
@@ -80,7 +80,7 @@ export class ReplayServer implements Answering {
     const connection = same(false) ?? same(true);
     if (!connection) return undefined;
     this.#left.delete(connection);
-    this.#gate.pass(connection.request);
+    this.#gate.pass(connection.place.at);
     return connection;
   }
 

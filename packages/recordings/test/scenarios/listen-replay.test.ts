@@ -4,8 +4,11 @@ import { connect as dial } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { WebSocket } from "ws";
 import { listenReplay } from "../../src/node/listen.js";
+import { frameSocket } from "../../src/node/socket.js";
 import type { Answering, Arriving, Replayed } from "../../src/replay/answering.js";
+import { replayClient } from "../../src/replay/client.js";
 import { loadRecording } from "../../src/replay/loaded.js";
+import { formatProblem, type Problem } from "../../src/replay/replay.js";
 import { ReplayServer, selected } from "../../src/replay/server.js";
 
 // A replay or a mock on a port: what it is asked, and what comes of its answers.
@@ -264,26 +267,55 @@ describe("a WebSocket", () => {
     socket.close();
   });
 
+  const head = { c: 1, t: 0 } as const;
+  const talk = (client: string, server: string) => [
+    { recording: 1, versions: {}, began: "2026-01-01T00:00:00Z", redacted: [] },
+    { ...head, from: "client", kind: "request", method: "GET", target: "/a", headers: [], socket: true },
+    { ...head, from: "server", kind: "response", status: 101, headers: [] },
+    { ...head, from: "client", kind: "frame", base64: client },
+    { ...head, from: "server", kind: "frame", base64: server },
+    { ...head, from: "server", kind: "frame", text: "after" },
+    { ...head, from: "server", kind: "close", code: 1000, reason: "" },
+    { end: { lines: 7, sha256: null } },
+  ];
+  const recordingOf = (client: string, server: string) =>
+    loadRecording([
+      new TextEncoder().encode(
+        talk(client, server)
+          .map((line) => `${JSON.stringify(line)}\n`)
+          .join(""),
+      ),
+    ]);
+
   test("sends recorded binary frames as such", async () => {
-    const head = { c: 1, t: 0 } as const;
-    const lines = [
-      { recording: 1, versions: {}, began: "2026-01-01T00:00:00Z", redacted: [] },
-      { ...head, from: "client", kind: "request", method: "GET", target: "/a", headers: [], socket: true },
-      { ...head, from: "server", kind: "response", status: 101, headers: [] },
-      { ...head, from: "server", kind: "frame", base64: "AP8=" },
-      { ...head, from: "server", kind: "frame", text: "after" },
-      { ...head, from: "server", kind: "close", code: 1000, reason: "" },
-      { end: { lines: 6, sha256: null } },
-    ];
-    const bytes = new TextEncoder().encode(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    const replay = new ReplayServer(await loadRecording([bytes]));
+    const replay = new ReplayServer(await recordingOf("AQ==", "AP8="));
     const { url, close } = await listenReplay(replay);
     const socket = new WebSocket(`${url.replace("http", "ws")}/a`);
     const came: unknown[] = [];
+    socket.on("open", () => socket.send(Uint8Array.of(1)));
     socket.on("message", (data: Buffer, isBinary: boolean) => came.push(isBinary ? [...data] : String(data)));
     await once(socket, "close");
     expect(came).toEqual([[0, 255], "after"]);
     expect(replay.problems).toEqual([]);
+    await close();
+  });
+
+  // As the client and as the server, over a socket: the one replays `client` and `server`, the other was recorded with [1] and [0, 255].
+  test.each([
+    ["AQ==", "AP8=", [], []],
+    ["Ag==", "AP8=", ["differs: a message of the client"], []],
+    ["AQ==", "AP4=", [], ["differs: frame on WebSocket /a"]],
+    // Bytes that are UTF-8 are no text frame.
+    ["MQ==", "AP8=", ["differs: a message of the client"], []],
+  ])("plays binary frames on both sides: %s and %s", async (client, server, atServer, atClient) => {
+    const replay = new ReplayServer(await recordingOf("AQ==", "AP8="));
+    const { url, close } = await listenReplay(replay);
+    const ours = { baseUrl: url, fetch, webSocket: frameSocket };
+    const beginnings = (found: readonly Problem[], words: readonly string[]) =>
+      found.map((problem, at) => formatProblem(problem).slice(0, words[at]?.length));
+    const found = await replayClient(await recordingOf(client, server), ours);
+    expect(beginnings(found, atClient)).toEqual(atClient);
+    expect(beginnings(replay.problems, atServer)).toEqual(atServer);
     await close();
   });
 

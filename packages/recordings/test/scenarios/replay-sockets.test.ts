@@ -223,3 +223,11 @@ test("a request that is open at the end of a replay is aborted, and has the head
   await replayed(recorded, { fetch, wait: 10, headers: { authorization: "mine" } });
   expect(asked.map(({ headers, signal }) => [headers.get("authorization"), signal.aborted])).toEqual([["mine", true]]);
 });
+
+test("compares texts of another charset as texts", async () => {
+  const type = "text/plain; charset=latin1";
+  const answer = (byte: number) => async () => new Response(Uint8Array.of(byte), { headers: { "content-type": type } });
+  const recorded = [request(), response(1, 200, type), line(1, "server", { kind: "body", base64: "5A==" }), end()];
+  expect(await replayed(recorded, { fetch: answer(0xe4) })).toEqual([]);
+  expect((await replayed(recorded, { fetch: answer(0xf6) })).join()).toContain('recorded "ä", came "ö"');
+});

@@ -84,8 +84,8 @@ describe.each(Object.entries(conversations))(
       const recording = record(app, { contract });
       const heard = await talk(recording);
       const conversation = await loadRecording(recording.bytes());
-      expect(conversation.entries.filter(({ kind }) => kind === "error").length).toBeGreaterThan(0);
-      expect(JSON.stringify(conversation.entries)).toMatch(/last-event-id/i);
+      expect(recording.text()).toContain('"kind":"error"');
+      expect(recording.text()).toMatch(/last-event-id/i);
       return { recording, heard, conversation };
     }
 
@@ -106,7 +106,7 @@ describe.each(Object.entries(conversations))(
     });
 
     test("is replayed as the client to a live server, which has an epoch, ids and tickets of its own", async () => {
-      const { conversation } = await recorded();
+      const { recording, conversation } = await recorded();
       const live = server();
       onTestFinished(() => live.close());
       const seen = record(live, { contract, redact: false });
@@ -114,9 +114,9 @@ describe.each(Object.entries(conversations))(
       expect(problems.map(formatProblem)).toEqual([]);
       const text = seen.text();
       expect(text).toMatch(/last-event-id/i);
-      for (const { epoch } of [
-        ...JSON.stringify(conversation.entries).matchAll(/"parlance-resume","(?<epoch>[\w-]+);/gi),
-      ].map(({ groups }) => groups as { epoch: string }))
+      for (const { epoch } of [...recording.text().matchAll(/"parlance-resume","(?<epoch>[\w-]+);/gi)].map(
+        ({ groups }) => groups as { epoch: string },
+      ))
         expect(text).not.toContain(epoch);
     });
 
