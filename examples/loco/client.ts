@@ -42,10 +42,9 @@ export async function talkLoco({ baseUrl, connection, workspace, prompt, print }
           type: "client.patch_apply_result",
           patch_id,
           file_path,
-          success: applied.ok,
           ...(applied.ok
-            ? { error: null, applied_hash: contentHash(applied.text) }
-            : { error: { message: applied.reason, type: "conflict" } }),
+            ? { success: true, applied_hash: contentHash(applied.text) }
+            : { success: false, error: { message: applied.reason, type: "conflict" } }),
         });
         print.note(applied.ok ? `applied ${file_path}: ${message.rationale}` : `refused a patch: ${applied.reason}`);
         break;

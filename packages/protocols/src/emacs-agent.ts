@@ -44,20 +44,26 @@ export interface ToolCall {
 }
 
 /** The result of a tool call: it succeeded, failed or was rejected. */
-export interface ToolResult {
+export type ToolResult = {
   type: "tool.result";
   /**
    * The `tool_call_id` of the `tool.call`.
    * @minLength 1
    */
   tool_call_id: string;
-  /** `rejected`: the user did not allow the call. */
-  status: "success" | "error" | "rejected";
   /** What the tool returned. */
   result?: string | undefined;
+} & ({
+  /** `rejected`: the user did not allow the call. */
+  status: "success" | "rejected";
   /** Why the call failed or was rejected, for the model and the user. */
   message?: string | undefined;
-}
+} | {
+  /** `rejected`: the user did not allow the call. */
+  status: "error";
+  /** Why the call failed or was rejected, for the model and the user. */
+  message: string;
+});
 
 /** A tool has changed a file. */
 export interface FileChanged {

@@ -258,7 +258,7 @@ export interface ContextUpdateMessage {
 }
 
 /** Answers `tool.request_approval`, and also `command.request_approval` and `patch.proposed`, whose id then stands in `request_id`. */
-export interface ApprovalResponseMessage {
+export type ApprovalResponseMessage = {
   type: "client.approval_response";
   /**
    * The `request_id`, `command_id` or `patch_id` that is answered.
@@ -267,17 +267,26 @@ export interface ApprovalResponseMessage {
   request_id: string;
   /** `false` refuses. `true` for a command lets the server run it. */
   approved: boolean;
+} & ({
   /** What the answer is for. An answer for a file or a hunk settles a request that has only that part, and leaves another open. */
-  scope: "all" | "file" | "hunk";
+  scope: "all";
   /**
    * Path of the file, relative to the workspace's root. Required where `scope` is `file` or `hunk`.
    * @minLength 1
    */
   file_path?: string | undefined;
-}
+} | {
+  /** What the answer is for. An answer for a file or a hunk settles a request that has only that part, and leaves another open. */
+  scope: "file" | "hunk";
+  /**
+   * Path of the file, relative to the workspace's root. Required where `scope` is `file` or `hunk`.
+   * @minLength 1
+   */
+  file_path: string;
+});
 
 /** The result of applying a patch. */
-export interface PatchApplyResultMessage {
+export type PatchApplyResultMessage = {
   type: "client.patch_apply_result";
   /**
    * The `patch_id` of the `patch.proposed`.
@@ -289,16 +298,27 @@ export interface PatchApplyResultMessage {
    * @minLength 1
    */
   file_path: string;
+} & ({
   /** Whether the patch was applied. */
-  success: boolean;
+  success: true;
   /** Why the patch was not applied; `null` or left out where it was. */
-  error?: null | PatchError | undefined;
+  error?: null | undefined;
+  /**
+   * Of the file after the patch: `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits.
+   * @pattern ^sha256:[0-9a-f]+$
+   */
+  applied_hash: string;
+} | {
+  /** Whether the patch was applied. */
+  success: false;
+  /** Why the patch was not applied; `null` or left out where it was. */
+  error: PatchError;
   /**
    * Of the file after the patch: `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits.
    * @pattern ^sha256:[0-9a-f]+$
    */
   applied_hash?: string | undefined;
-}
+});
 
 /** Why a patch was not applied. */
 export interface PatchError {
@@ -349,25 +369,34 @@ export interface FileChangesMessage {
 }
 
 /** A file that was created, modified or deleted. */
-export interface FileChange {
-  /** What happened to the file. */
-  type: "created" | "modified" | "deleted";
+export type FileChange = {
   /**
    * Path of the file, relative to the workspace's root.
    * @minLength 1
    */
   file_path: string;
   /**
-   * `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits. A deleted file needs none.
-   * @pattern ^sha256:[0-9a-f]+$
-   */
-  content_hash?: string | undefined;
-  /**
    * When the file changed, in RFC 3339.
    * @format date-time
    */
   timestamp?: string | undefined;
-}
+} & ({
+  /** What happened to the file. */
+  type: "created" | "modified";
+  /**
+   * `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits. A deleted file needs none.
+   * @pattern ^sha256:[0-9a-f]+$
+   */
+  content_hash: string;
+} | {
+  /** What happened to the file. */
+  type: "deleted";
+  /**
+   * `sha256:` and the hash of the file's bytes, in lower-case hexadecimal digits. A deleted file needs none.
+   * @pattern ^sha256:[0-9a-f]+$
+   */
+  content_hash?: string | undefined;
+});
 
 /** The server's handshake. */
 export interface ServerHelloMessage {

@@ -1,4 +1,5 @@
 import type { Json, Schema, SchemaObject } from "@parlance/wire";
+import { withoutConditions } from "./conditions.js";
 import { linesOf } from "./jsdoc.js";
 import { comment, property, width } from "./literal.js";
 
@@ -31,7 +32,7 @@ const ofArrays = ["items", "prefixItems"];
  */
 export function expression(schema: Schema, context: Context): Type {
   if (typeof schema === "boolean") return schema ? unknown : [];
-  const { $ref, allOf, anyOf, oneOf, ...rest } = schema;
+  const { $ref, allOf, anyOf, oneOf, ...rest } = withoutConditions(schema, (ref) => context.find(ref)?.schema);
   const parts = [own(rest, context)];
   if (typeof $ref === "string") parts.push(context.refer($ref));
   for (const one of (allOf as Schema[] | undefined) ?? []) parts.push(inside(one, context));

@@ -162,6 +162,22 @@ const kinds: Record<string, [document: ContractDocument, types: string | readonl
     defines({ a: { const: { b: [1, { "c-d": null }] } }, e: { enum: [[], {}, "f"] } }),
     ['export type A = { b: [1, { "c-d": null }] };', 'export type E = [] | {  } | "f";'],
   ],
+  "conditions on a constant": [
+    defines({
+      result: {
+        type: "object",
+        required: ["success"],
+        properties: { success: { type: "boolean" }, hash: { type: "string" }, error: { type: "string" } },
+        if: { required: ["success"], properties: { success: { const: true } } },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+        then: { required: ["hash"], properties: { error: false } },
+        else: { required: ["error"], properties: { hash: false } },
+      },
+    }),
+    [
+      "export type Result =\n  | {\n      success: true;\n      hash: string;\n      error?: never;\n    }\n  | {\n      success: false;\n      hash?: never;\n      error: string;\n    };",
+    ],
+  ],
   "properties with the names of what every object has": [
     contract({
       word: {
