@@ -86,10 +86,26 @@ export function members(
     return {
       properties: { ...inner.properties, ...sum.properties },
       required: [...new Set([...inner.required, ...sum.required])],
-      rest: { ...inner.rest, ...sum.rest },
+      rest: both(inner.rest, sum.rest),
     };
   }, own);
 }
+
+/** Keywords that a schema has once: of two types, or of two places for definitions, the outer one counts. */
+const single = new Set(["$defs", "definitions", "$schema", "$comment", "deprecated", "type", "additionalProperties"]);
+const conditional = ["if", "then", "else"];
+
+/** The keywords of two schemas together. Where both have a keyword, the inner one's stays apart in `allOf`, so that it still counts. */
+function both(inner: SchemaObject, outer: SchemaObject): SchemaObject {
+  const isTwice = (keyword: string) =>
+    conditional.includes(keyword) ? "if" in inner && "if" in outer : !single.has(keyword) && keyword in outer;
+  const twice = Object.entries(inner).filter(([keyword]) => isTwice(keyword) && keyword !== "allOf");
+  const apart = [...(twice.length > 0 ? [Object.fromEntries(twice)] : []), ...partsOf(inner), ...partsOf(outer)];
+  const rest = Object.entries(inner).filter((one) => !twice.includes(one));
+  return { ...Object.fromEntries(rest), ...outer, ...(apart.length > 0 && { allOf: apart }) };
+}
+
+const partsOf = ({ allOf = [] }: SchemaObject) => allOf as Schema[];
 
 /** The target of a `$ref`: the title of a file's schema, the place in it, and the schema there. */
 export interface Located {

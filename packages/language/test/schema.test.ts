@@ -96,9 +96,28 @@ describe("The members of a schema", () => {
     const { properties, required, rest } = members(document(a, b), a);
     expect(properties).toEqual({ b: { type: "string" }, both: { const: "a" }, c: true, a: true });
     expect([...required].sort()).toEqual(["a", "b", "c"]);
-    expect(rest).toMatchObject({ type: "object", minProperties: 2 });
-    for (const word of ["$id", "title", "description", "examples", "allOf", "properties", "required", "$ref"])
+    expect(rest).toMatchObject({ type: "object", minProperties: 2, allOf: [{ minProperties: 1 }] });
+    for (const word of ["$id", "title", "description", "examples", "properties", "required", "$ref"])
       expect(rest).not.toHaveProperty([word]);
+  });
+
+  test("keep a keyword that two parts have apart, so that both of it count", () => {
+    const needs = (name: string) => ({ if: { required: [name] }, else: false });
+    const one = { ...needs("a"), maxProperties: 9, type: "object", $defs: { x: true } };
+    const other = { ...needs("b"), oneOf: [{ required: ["c"] }], type: "object", $defs: { y: true } };
+    const { rest } = members(document(), { allOf: [one, other, { not: { required: ["d"] } }], minProperties: 1 });
+    expect(rest).toEqual({
+      minProperties: 1,
+      maxProperties: 9,
+      type: "object",
+      $defs: { y: true },
+      not: { required: ["d"] },
+      oneOf: [{ required: ["c"] }],
+      ...needs("b"),
+      allOf: [needs("a")],
+    });
+    const thrice = members(document(), { allOf: [{ pattern: "a" }, { pattern: "b" }], pattern: "c" }).rest;
+    expect(thrice).toEqual({ pattern: "c", allOf: [{ pattern: "a" }, { pattern: "b" }] });
   });
 
   test("are found at the root of a reference, of one inside, and of one in the same file", () => {
