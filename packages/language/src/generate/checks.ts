@@ -7,16 +7,19 @@ export interface Expressions {
   /** The name of a schema's declaration, by absolute reference. */
   refer(reference: string): string;
   /** By name; each declaration follows those that it refers to. */
-  readonly declarations: ReadonlyMap<string, Readonly<Declaration>>;
+  declarations(): ReadonlyMap<string, Readonly<Declaration>>;
 }
 
 interface Declaration {
   readonly name: string;
-  /** Undefined while the expression is written, which detects a schema that refers to itself. */
-  text?: string;
+  /** A name in it is between two `MARK`s, until the declarations have an order. */
+  text: string;
   /** The number of references to it. */
   uses: number;
+  readonly parts: Set<Declaration>;
 }
+
+const MARK = "\0";
 
 const simple: Readonly<Record<string, string>> = {
   string: "checking.string",
@@ -43,22 +46,11 @@ export function expressions(
   formats: ReadonlyMap<string, RegExp | true>,
   compile: (keywords: SchemaObject) => string,
 ): Expressions {
-  const started = new Map<string, Declaration>();
-  const declarations = new Map<string, Declaration>();
+  const all = new Declarations(find);
 
   function refer(reference: string): string {
-    const known = started.get(reference);
-    if (known) {
-      known.uses++;
-      return known.text === undefined ? `checking.later(() => ${known.name})` : known.name;
-    }
-    const schema = find(reference);
-    const title = (typeof schema === "object" && schema.title) || reference.replace(/.*\//, "");
-    const name = freeName(title, started.values());
-    const declaration: Declaration = { name, uses: 1 };
-    started.set(reference, declaration);
-    declaration.text = of(rules(schema), reference.split("#")[0]!);
-    declarations.set(name, declaration);
+    const { name } = all.use(reference);
+    all.write((one) => of(rules(find(one)), one.split("#")[0]!));
     return name;
   }
 
@@ -106,7 +98,7 @@ export function expressions(
       if (known === true) take("format");
       else if (known) add("format", (value) => `checking.format(${text(value)}, ${known})`);
     }
-    add("$ref", (value) => refer(absolute(value as string, base)));
+    add("$ref", (value) => MARK + all.use(absolute(value as string, base)).name + MARK);
     if ("allOf" in left) tests.push(...(take("allOf") as Schema[]).map(inner));
     add("anyOf", (value) => `checking.any(${(value as Schema[]).map(inner).join(", ")})`);
     add("not", (value) => `checking.not(${inner(value)})`);
@@ -115,13 +107,72 @@ export function expressions(
     return tests.length === 1 ? tests[0]! : `checking.all(${tests.join(", ")})`;
   }
 
-  return { refer, declarations };
+  return { refer, declarations: () => all.ordered() };
 }
 
-function freeName(title: string, taken: Iterable<Declaration>): string {
-  const names = new Set([...taken].map(({ name }) => name));
+class Declarations {
+  readonly #find: (reference: string) => Schema;
+  readonly #started = new Map<string, Declaration>();
+  readonly #names = new Set<string>();
+  /** References without a text yet: a list, because a chain of them can be longer than the call stack. */
+  readonly #waiting: string[] = [];
+  #current: Declaration | undefined;
+
+  constructor(find: (reference: string) => Schema) {
+    this.#find = find;
+  }
+
+  use(reference: string): Declaration {
+    let one = this.#started.get(reference);
+    if (one === undefined) {
+      const schema = this.#find(reference);
+      const title = (typeof schema === "object" && schema.title) || reference.replace(/.*\//, "");
+      one = { name: freeName(title, this.#names), text: "", uses: 0, parts: new Set() };
+      this.#started.set(reference, one);
+      this.#waiting.push(reference);
+    }
+    one.uses++;
+    this.#current?.parts.add(one);
+    return one;
+  }
+
+  /** Writes what is used, and what that uses. */
+  write(textOf: (reference: string) => string): void {
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      this.#current = this.#started.get(next)!;
+      this.#current.text = textOf(next);
+    }
+    this.#current = undefined;
+  }
+
+  /** Declarations after those that they refer to. A schema that contains itself is looked up when a value is checked. */
+  ordered(): Map<string, Declaration> {
+    const done = new Map<string, Declaration>();
+    const seen = new Set<Declaration>();
+    for (const root of this.#started.values()) {
+      const stack = [root];
+      for (let one = stack.at(-1); one !== undefined; one = stack.at(-1)) {
+        if (!seen.has(one)) {
+          seen.add(one);
+          stack.push(...[...one.parts].filter((part) => !seen.has(part)).reverse());
+          continue;
+        }
+        stack.pop();
+        if (done.has(one.name)) continue;
+        const text = one.text.replace(/\0(.*?)\0/g, (_, name) =>
+          done.has(name) ? name : `checking.later(() => ${name})`,
+        );
+        done.set(one.name, { ...one, text });
+      }
+    }
+    return done;
+  }
+}
+
+function freeName(title: string, names: Set<string>): string {
   let name = `$${title.replace(/\W/g, "")}`;
   while (names.has(name)) name += "_";
+  names.add(name);
   return name;
 }
 

@@ -37,11 +37,12 @@ export async function validators(document: ContractDocument, side: Side): Promis
       if (!first.has(text)) first.set(text, schema.$id as string);
       return [title, refer(first.get(text)!)] as const;
     });
+    const written = declarations();
     // A check used once is written in place.
     const own = new Map(
-      names.flatMap(([, name]) => (declarations.get(name)!.uses === 1 ? [[name, declarations.get(name)!.text]] : [])),
+      names.flatMap(([, name]) => (written.get(name)!.uses === 1 ? [[name, written.get(name)!.text]] : [])),
     );
-    const declared = [...declarations].flatMap(([name, { text }]) => (own.has(name) ? [] : `const ${name} = ${text};`));
+    const declared = [...written].flatMap(([name, { text }]) => (own.has(name) ? [] : `const ${name} = ${text};`));
     const checks = names.map(([title, name]) => `${JSON.stringify(title)}: ${own.get(name) ?? name}`);
     source = `${print()}\n${declared.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nconst readers = ${reads(document.contract, side, messagesOf(document, side))};\nexport { made as checks, readers as reads };`;
   } catch (cause) {

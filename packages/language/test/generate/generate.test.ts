@@ -194,3 +194,30 @@ test("an `@` in a description is no tag of the doc comment", async () => {
   expect(text).toContain("/** What the user wrote after `@`, or `@home/there`. */");
   expect(text).toContain("/** Such as `@home` or me@home. */");
 });
+
+/** A contract with a chain of definitions, each of which uses the next one twice. */
+function chain(length: number): ContractDocument {
+  const part = (at: number) =>
+    object("", at < length ? { a: { $ref: `#/$defs/N${at}` }, b: { $ref: `#/$defs/N${at}` } } : {});
+  const $defs = Object.fromEntries(
+    Array.from({ length }, (_, at) => [`N${at}`, { ...part(at + 1), title: `Part ${at}` }]),
+  );
+  return contract({ word: { ...part(0), title: "Word", $defs } });
+}
+
+test("a chain of definitions takes time and space in proportion to its length", async () => {
+  const run = async (length: number) => {
+    const start = performance.now();
+    const files = await generate(chain(length));
+    return { time: performance.now() - start, size: Object.values(files).join("").length };
+  };
+  await run(10);
+  const best = async (length: number) => {
+    const runs = [await run(length), await run(length), await run(length)];
+    return { time: Math.min(...runs.map(({ time }) => time)), size: runs[0]!.size };
+  };
+  const [short, long] = [await best(250), await best(1000)];
+  expect(long.size / short.size).toBeLessThan(4.2);
+  // Twice the time of a linear growth; a quadratic one would be 16.
+  expect(long.time / short.time).toBeLessThan(8);
+}, 120_000);
