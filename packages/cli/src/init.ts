@@ -12,7 +12,8 @@ export const help = `parlance init [DIR] [--example CARRIER] [--extends BASE] [-
 
 Writes a first contract to edit, and shows how a server and a client use it. DIR is its folder (default ./schemas/my-agent),
 named like the protocol, in lower case with hyphens. Beside DIR, contract.schema.json lets an editor complete and check
-contract.json. Nothing that exists is overwritten. On a terminal it asks for what is not given.
+contract.json. In DIR, .gitattributes keeps the line ends. Nothing that exists is overwritten. On a terminal it asks for what
+is not given.
 
   --example CARRIER   how messages travel: sse (default), websocket or both
   --extends BASE      start from another contract, a folder or one in a package, such as
@@ -109,7 +110,9 @@ async function write(
   io: Io,
   schemas: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
-  for (const [file, text] of Object.entries(texts)) {
+  // Without it, Git for Windows writes other line ends into the files, and editors keep them.
+  const all: Readonly<Record<string, string>> = { ".gitattributes": "* text=auto eol=lf\n", ...texts };
+  for (const [file, text] of Object.entries(all)) {
     await mkdir(dirname(join(directory, file)), { recursive: true });
     await writeFile(join(directory, file), text);
   }
@@ -120,7 +123,7 @@ async function write(
     await writeFile(path, json(schema));
     beside.push(file);
   }
-  const paths = [...Object.keys(texts).map((file) => `${basename(directory)}/${file}`), ...beside];
+  const paths = [...Object.keys(all).map((file) => `${basename(directory)}/${file}`), ...beside];
   io.out(`${shownIn(io, dirname(directory))}\n${tree(paths.sort())}`);
 }
 

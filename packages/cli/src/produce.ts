@@ -27,7 +27,7 @@ export async function produce(make: Make, { from, out, check, json, marker }: Pr
   const { remarks, texts } = await made(make, places, !check);
   const changed: string[] = [];
   for (const [file, text] of Object.entries(texts))
-    if ((await readFile(join(directory, file), "utf8").catch(() => undefined)) !== text) changed.push(file);
+    if (unix(await readFile(join(directory, file), "utf8").catch(() => undefined)) !== text) changed.push(file);
   const whole = !single && remarks.length === 0;
   const left = marker !== undefined && whole ? await leftovers(directory, texts, marker) : [];
 
@@ -53,6 +53,9 @@ export async function produce(make: Make, { from, out, check, json, marker }: Pr
     io.err(check ? `${total} files are up to date\n` : `${changed.length} of ${total} files written${removed}\n`);
   return exit.fine;
 }
+
+/** A text with the line ends that we write: Git for Windows checks files out with others, and they are not stale. */
+const unix = (text: string | undefined) => text?.replaceAll("\r\n", "\n");
 
 /** The files of all contracts, or the problems of some. */
 async function made(

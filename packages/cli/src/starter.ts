@@ -6,6 +6,9 @@ export const carriers: readonly Carrier[] = ["sse", "websocket", "both"];
 type Schema = Readonly<Record<string, unknown>>;
 type Files = Readonly<Record<string, string>>;
 
+/** The dialect that editors complete and check a message's schema by. */
+const $schema = "https://json-schema.org/draft/2020-12/schema";
+
 /** JSON in the form of a file. */
 export const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
@@ -42,6 +45,7 @@ export function files(name: string, carrier: Carrier): Files {
 
 function schema(title: string, description: string, property: string, example: string): Schema {
   return {
+    $schema,
     title,
     description,
     type: "object",
@@ -54,6 +58,7 @@ function schema(title: string, description: string, property: string, example: s
 /** The same with the property that names the message. */
 function typed(title: string, type: string, description: string, property: string, example: string): Schema {
   return {
+    $schema,
     title,
     description,
     type: "object",

@@ -106,7 +106,7 @@ describe("lint", () => {
     expect(code).toBe(1);
     expect(out.split("\n")).toEqual([
       'schemas/my-agent/contract.json:29 /operations/prompt/method: "SEND" must be one of GET, POST, PUT, PATCH, DELETE [form]',
-      "schemas/my-agent/messages/text.json:16 /examples/0/text: does not match its schema: must be string [example]",
+      "schemas/my-agent/messages/text.json:17 /examples/0/text: does not match its schema: must be string [example]",
       "",
     ]);
     expect(err).toBe("1 contract: 2 wrong\n");
@@ -116,7 +116,7 @@ describe("lint", () => {
     const cwd = await started();
     await edit(cwd, "messages/text.json", '"type": "object",', '"type": "object"');
     expect((await parlance(cwd, "lint")).out).toBe(
-      "schemas/my-agent/messages/text.json:5:3: is not JSON: line 5, column 3: a comma is expected [json]\n",
+      "schemas/my-agent/messages/text.json:6:3: is not JSON: line 6, column 3: a comma is expected [json]\n",
     );
   });
 
@@ -149,7 +149,7 @@ describe("lint", () => {
           rule: "example",
           message: "does not match its schema: must be string",
           file: "schemas/my-agent/messages/text.json",
-          line: 16,
+          line: 17,
           pointer: "/examples/0/text",
         },
       ],
@@ -162,7 +162,7 @@ describe("lint", () => {
     const env = { GITHUB_ACTIONS: "true", GITHUB_WORKSPACE: cwd };
     const { out } = await parlance(join(cwd, "schemas"), "lint my-agent", env);
     expect(out).toContain(
-      "\n::error file=schemas/my-agent/messages/text.json,line=16,title=parlance example::/examples/0/text: does not match its schema: must be string\n",
+      "\n::error file=schemas/my-agent/messages/text.json,line=17,title=parlance example::/examples/0/text: does not match its schema: must be string\n",
     );
   });
 
@@ -252,7 +252,7 @@ describe("a contract that extends another", () => {
     expect(out).toMatch(
       /^schemas\/my-agent\/contract\.json:\d+ \/operations\/prompt\/answer\/stream\/end\/0: "gone" is/m,
     );
-    expect(out).toMatch(/^schemas\/their-agent\/messages\/text\.json:2 \/title: "text message" is not PascalCase/m);
+    expect(out).toMatch(/^schemas\/their-agent\/messages\/text\.json:3 \/title: "text message" is not PascalCase/m);
   });
 });
 
@@ -338,7 +338,7 @@ describe("compat", () => {
     const { code, out } = await parlance(cwd, "compat main --fail-on source");
     expect({ code, out }).toEqual({
       code: 0,
-      out: "schemas/my-agent/messages/prompt.json:2: the type PromptBody was renamed to AskBody [accepted: Nobody imports it.]\n",
+      out: "schemas/my-agent/messages/prompt.json:3: the type PromptBody was renamed to AskBody [accepted: Nobody imports it.]\n",
     });
     await write(cwd, { "compat.json": known("2020-01-01") });
     const over = await parlance(cwd, "compat main --fail-on source");

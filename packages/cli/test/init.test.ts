@@ -91,11 +91,14 @@ describe("init", () => {
     const cwd = await folder();
     const { out } = await parlance(cwd, "init");
     expect(out).toMatch(
-      /^schemas\n├── contract.schema.json\n└── my-agent\n {4}├── contract.json\n {4}├── messages\n {4}│ {3}├── done.json\n/,
+      /^schemas\n├── contract.schema.json\n└── my-agent\n {4}├── .gitattributes\n {4}├── contract.json\n {4}├── messages\n {4}│ {3}├── done.json\n/,
     );
     const { $schema } = JSON.parse(await readFile(join(cwd, "schemas/my-agent/contract.json"), "utf8"));
     const schema = JSON.parse(await readFile(join(cwd, "schemas/my-agent", $schema), "utf8"));
     expect(schema.title).toBe("Contract");
+    expect(await readFile(join(cwd, "schemas/my-agent/.gitattributes"), "utf8")).toBe("* text=auto eol=lf\n");
+    const message = JSON.parse(await readFile(join(cwd, "schemas/my-agent/messages/text.json"), "utf8"));
+    expect(message.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
   });
 
   const asked: [words: string, answers: string[], questions: RegExp, contract: string][] = [
@@ -135,7 +138,7 @@ describe("init", () => {
     const { code, out } = await parlance(cwd, `init schemas/mine --extends ${base}`);
     expect(code).toBe(0);
     expect(out).toMatch(
-      /^schemas\n├── contract.schema.json\n├── dialect.schema.json\n└── mine\n {4}└── contract.json\n/,
+      /^schemas\n├── contract.schema.json\n├── dialect.schema.json\n└── mine\n {4}├── .gitattributes\n {4}└── contract.json\n/,
     );
     expect(JSON.parse(await readFile(join(cwd, "schemas/mine/contract.json"), "utf8"))).toMatchObject({
       $schema: "../dialect.schema.json",
@@ -143,7 +146,7 @@ describe("init", () => {
     });
     expect(await parlance(cwd, "lint --strict")).toMatchObject({ code: 0, err: "1 contract: nothing is wrong\n" });
     expect((await parlance(cwd, "generate --out src")).code).toBe(0);
-    expect(await readdir(join(cwd, "schemas/mine"))).toEqual(["contract.json"]);
+    expect((await readdir(join(cwd, "schemas/mine"))).sort()).toEqual([".gitattributes", "contract.json"]);
   });
 
   test("--extends a protocol of ours from its folder", async () => {

@@ -65,6 +65,25 @@ test("generate removes only TypeScript that it has written, of contracts that ar
   ]);
 });
 
+test.each(["generate", "docs"])("%s takes files with the line ends of Windows for up to date", async (command) => {
+  const cwd = await folder();
+  await parlance(cwd, "init schemas/here");
+  const { err } = await parlance(cwd, `${command} --out out`);
+  const total = Number(/^(\d) of/.exec(err)![1]);
+  const names = (await readdir(cwd, { recursive: true })).filter((name) => /\.\w+$/.test(name));
+  const windows = names.map(async (name) => {
+    const text = (await readFile(join(cwd, name), "utf8")).replaceAll("\n", "\r\n");
+    return [name, text] as const;
+  });
+  await write(cwd, Object.fromEntries(await Promise.all(windows)));
+  const check = () => parlance(cwd, `${command} --out out --check`);
+  expect(await check()).toEqual({ code: 0, out: "", err: `${total} files are up to date\n` });
+  expect((await parlance(cwd, `${command} --out out`)).err).toBe(`0 of ${total} files written\n`);
+  const changed = names.find((name) => name.startsWith("out"))!;
+  await writeFile(join(cwd, changed), `${await readFile(join(cwd, changed), "utf8")}\r\n`);
+  expect((await check()).code).toBe(1);
+});
+
 test("a contract that lint refuses is refused with all of its sentences, a line each", async () => {
   const cwd = await folder();
   await parlance(cwd, "init --example sse");

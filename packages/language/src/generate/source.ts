@@ -59,11 +59,11 @@ export function credentialsOf(
   return { name: bearer ? "bearer" : "apiKey", ...(header && { header }), needed: (bearer ?? apiKey) === "required" };
 }
 
-/** All schemas by title, without their ids; `at` rewrites references from the title and its fragment. */
+/** All schemas by title, without their ids and dialect; `at` rewrites references from the title and its fragment. */
 export function schemasAt(document: ContractDocument, at: (title: string) => string): Record<string, Json> {
   const byId = new Map(Object.entries(document.schemas).map(([title, schema]) => [schema.$id, title]));
   const placed = Object.entries(document.schemas).map(([title, schema]) => {
-    const moved = mapSchema(schema, ({ $id, tsType, ...one }) => {
+    const moved = mapSchema(schema, ({ $id, $schema, tsType, ...one }) => {
       if (typeof one.$ref !== "string") return one;
       const [file, fragment = ""] = one.$ref.split("#") as [string, string?];
       const target = file === "" ? title : byId.get(new URL(file, `parlance:${schema.$id}`).pathname);
