@@ -1,7 +1,11 @@
 import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
-import type { ClientLine, ClientPeer, ClientStep, JsonMessage, Told, ToldError } from "@parlance/conformance";
+import type { ClientLine, ClientPeer, Told } from "@parlance/conformance";
 import { type AnyContract, Disconnected, type Json, Refusal, Violation } from "@parlance/wire";
+
+type ClientStep = ClientLine["steps"][number];
+type JsonMessage = Extract<ClientStep, { readonly send: unknown }>["send"];
+type ToldError = NonNullable<Told["error"]>;
 
 // A client that does what a conformance case says and reports what came: what `parlance conform --client` talks to.
 

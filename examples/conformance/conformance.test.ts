@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Case, ClientLine, Result, ServerPeer, Told } from "@parlance/conformance";
+import type { ClientLine, Result, ServerPeer, Told } from "@parlance/conformance";
 import { ordered } from "@parlance/conformance/internal/run";
 import { runCases } from "@parlance/conformance/node";
 import { contractValue } from "@parlance/language/value";
@@ -9,7 +9,7 @@ import { limited } from "./broken/clients.js";
 import { brokenServer } from "./broken/servers.js";
 import { caller } from "./caller.js";
 import { listenFixture } from "./fixture.js";
-import { contracts, forFixtures, long, notGreen, SEED, suiteAt } from "./suites.js";
+import { type Case, contracts, forFixtures, long, notGreen, SEED, suiteAt } from "./suites.js";
 
 // Our server and client hold every contract's suite.
 

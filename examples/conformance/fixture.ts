@@ -1,8 +1,11 @@
 import { setImmediate as tick } from "node:timers/promises";
-import type { Act, Called, JsonMessage, ServerLine, ServerPeer, ServerStep } from "@parlance/conformance";
+import type { Act, Called, ServerLine, ServerPeer } from "@parlance/conformance";
 import { type App, Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import type { AnyContract } from "@parlance/wire";
+
+type ServerStep = Act["steps"][number];
+type JsonMessage = Extract<ServerStep, { readonly send: unknown }>["send"];
 
 // A server whose handlers play the acts of a conformance case: what `parlance conform --server-cmd` talks to.
 

@@ -1,10 +1,10 @@
-import type { Case, Result } from "@parlance/conformance";
+import type { Result } from "@parlance/conformance";
 import { anyOf, ordered } from "@parlance/conformance/internal/run";
 import { runCases } from "@parlance/conformance/node";
 import { describe, expect, test } from "vitest";
 import { brokenClient } from "./broken/clients.js";
 import { brokenServer } from "./broken/servers.js";
-import { contracts, forFixtures, long, SEED, suiteAt } from "./suites.js";
+import { type Case, contracts, forFixtures, long, SEED, suiteAt } from "./suites.js";
 
 // For each fault that a case names there is a peer that has it: its cases turn red, and no others.
 

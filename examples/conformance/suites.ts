@@ -1,11 +1,14 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type Case, type Suite, suiteOf } from "@parlance/conformance";
-import { type RunOptions, runCases } from "@parlance/conformance/node";
+import { type Suite, suiteOf } from "@parlance/conformance";
+import { runCases } from "@parlance/conformance/node";
 import { assemble, load } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
 import type { ContractDocument } from "@parlance/wire";
 import { vaultFiles } from "../../packages/cli/test/vault-files.js";
+
+export type Case = Suite["server"][number] | Suite["client"][number];
+type RunOptions = Parameters<typeof runCases>[2];
 
 // What the tests of the suite share.
 

@@ -1,9 +1,11 @@
-import type { Act, Called, ServerPeer, ServerStep } from "@parlance/conformance";
+import type { Act, Called, ServerPeer } from "@parlance/conformance";
 import { withoutKeyword } from "@parlance/conformance/internal/mutant";
 import { contractValue } from "@parlance/language/value";
 import type { ContractDocument, Json } from "@parlance/wire";
 import { listenFixture } from "../fixture.js";
 import { type Asked, type Breaks, type Frame, proxy } from "./proxy.js";
+
+type ServerStep = Act["steps"][number];
 
 /** One fault of a server, by the name that cases know it by. */
 interface Fault {

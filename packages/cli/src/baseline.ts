@@ -1,13 +1,13 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Result } from "@parlance/conformance";
-import { anyOf, type Listed, parseList } from "@parlance/conformance/internal/run";
+import { anyOf, parseList } from "@parlance/conformance/internal/run";
 import { type Io, UsageError } from "./io.js";
 
 /** A list of cases in a file. */
 export interface ListFile {
   readonly text: string;
-  readonly entries: readonly Listed[];
+  readonly entries: ReturnType<typeof parseList>;
 }
 
 /** Reads a list. Throws where an entry fits no case, because it then says nothing about this contract. */

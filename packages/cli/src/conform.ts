@@ -4,11 +4,9 @@ import { connect } from "node:net";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import {
-  type Case,
   type ClientPeer,
   FORMATS,
   formatResult,
-  isFine,
   type Report,
   type Result,
   type ServerPeer,
@@ -16,19 +14,7 @@ import {
   suiteOf,
   totalsOf,
 } from "@parlance/conformance";
-import {
-  anyOf,
-  atLeast,
-  Broken,
-  causesOf,
-  type Format,
-  formatCause,
-  type Level,
-  Mask,
-  ordered,
-  RUN_WITHIN,
-  Spent,
-} from "@parlance/conformance/internal/run";
+import { anyOf, atLeast, Broken, formatCauses, Mask, ordered, Spent } from "@parlance/conformance/internal/run";
 import { clientCommand, runCases, serverCommand } from "@parlance/conformance/node";
 import { contractValue } from "@parlance/language/value";
 import { secretsInEnvironment } from "@parlance/recordings/internal/redaction";
@@ -98,6 +84,8 @@ export const options = {
 } as const satisfies Options;
 
 type Values = ReturnType<typeof read>["values"];
+type Case = Suite["server"][number] | Suite["client"][number];
+type Level = Case["level"];
 
 function read(args: string[]) {
   return parseArgs({ args, options, allowPositionals: true });
@@ -117,7 +105,8 @@ export async function command(argv: string[], io: Io): Promise<number> {
 
   for (const { file } of reports) await meetWritable(file, io);
   const wait = numberOf("wait", values.wait) ?? 5000;
-  const runWithin = 1000 * (numberOf("run-within", values["run-within"]) ?? RUN_WITHIN / 1000);
+  const seconds = numberOf("run-within", values["run-within"]);
+  const runWithin = seconds === undefined ? undefined : 1000 * seconds;
   const seed = numberOf("seed", values.seed);
   const mayUpdate = values["update-baseline"] === true;
   if (mayUpdate && values["known-failing"] === undefined)
@@ -153,7 +142,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   };
   for (const { format, file } of reports) await writeFile(resolve(io.cwd, file), FORMATS[format](report));
   if (values.json) io.out(FORMATS.json(report));
-  else for (const cause of causesOf(results)) io.out(formatCause(cause));
+  else io.out(formatCauses(results));
   const parts = Object.entries(report.totals).filter(([, count]) => count > 0);
   const words = parts.map(([name, count]) => `${count} ${name}`).join(", ") || "no cases";
   io.err(`${document.contract.name}, ${side}: ${words} in ${(report.ms / 1000).toFixed(1)} s\n`);
@@ -163,7 +152,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
     throw new UsageError(`the run ended after ${results.length} of ${cases.length} cases: ${early}`);
   if (report.totals.skipped === cases.length)
     throw new UsageError(`no case was tried: ${cases.length} skipped, so the ${side} has passed nothing`);
-  if (!mayUpdate) return isFine(report) ? exit.fine : exit.findings;
+  if (!mayUpdate) return report.totals.failed + report.totals.fixed === 0 ? exit.fine : exit.findings;
   const possible = [...runnable, ...(side === "server" ? suite.client : suite.server)].map(({ id }) => id);
   for (const pattern of await update(values["known-failing"]!, known, possible, results, io))
     io.err(`${pattern} stays on the list: some of its cases did not run\n`);
@@ -206,7 +195,7 @@ interface Playing {
   readonly known: ListFile;
   readonly flaky: ListFile;
   readonly wait: number;
-  readonly runWithin: number;
+  readonly runWithin: number | undefined;
 }
 
 /** Runs the cases. `early` says why the run ended before its last case; after a defect of this program the report is written too. */
@@ -291,12 +280,12 @@ async function meetListening(server: string, wait: number): Promise<void> {
   }
 }
 
-function reportOf(text: string): { readonly format: Format; readonly file: string } {
+function reportOf(text: string): { readonly format: keyof typeof FORMATS; readonly file: string } {
   const [format = "", ...rest] = text.split("=");
   const file = rest.join("=");
   if (!Object.hasOwn(FORMATS, format) || file === "")
     throw new UsageError(`write --report as FORMAT=FILE, with a format of ${Object.keys(FORMATS).join(", ")}`);
-  return { format: format as Format, file };
+  return { format: format as keyof typeof FORMATS, file };
 }
 
 function levelOf(text = "should"): Level {

@@ -3,14 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Entry, Header } from "@parlance/recordings";
-import {
-  Exchanges,
-  har,
-  harEntry,
-  markdownConnection,
-  markdownEnd,
-  markdownHead,
-} from "@parlance/recordings/internal/export";
+import { Exchanges, har, markdown } from "@parlance/recordings/internal/export";
 import { parseUrl } from "@parlance/wire/internal/http";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 import { contractHelp, describeState, recordingAt } from "./recording.js";
@@ -48,15 +41,15 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if (!parseUrl(values.url)) throw new UsageError(`${values.url} is not a URL`);
   const recording = await recordingAt(positionals, io, values.contract);
   const { name } = recording;
+  const form = values.har ? har : markdown;
   let file: FileHandle | undefined;
   try {
     let header: Header | undefined;
     let waiting: string[] = [];
     let connections = 0;
     const exchanges = new Exchanges((exchanged) => {
-      const text = values.har ? harEntry(header!, exchanged, values.url) : markdownConnection(exchanged);
-      waiting.push(values.har && connections > 0 ? `,\n${text}` : text);
-      connections++;
+      if (connections++ > 0) waiting.push(form.separator);
+      waiting.push(form.connection(header!, exchanged, values.url));
     });
     const flush = async () => {
       const text = waiting.join("");
@@ -75,14 +68,14 @@ export async function command(argv: string[], io: Io): Promise<number> {
     const read = {
       onHeader: (one: Header) => {
         header = one;
-        waiting.push(values.har ? har.begin(one) : markdownHead(one));
+        waiting.push(form.begin(one));
       },
       onEntry: (entry: Entry) => exchanges.entry(entry),
     };
     const ending = await recording.read(read, chunks);
     if (!header) throw new UsageError(`${name}: ${ending.reason}`);
     exchanges.end();
-    waiting.push(values.har ? har.end(ending) : markdownEnd(ending));
+    waiting.push(form.end(ending));
     await flush();
     if (values.json) {
       const { state, reason } = ending;

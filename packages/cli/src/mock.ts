@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type Fault, type FaultOptions, mock } from "@parlance/recordings";
+import { type MockOptions, mock } from "@parlance/recordings";
 import { Redactor, secretsInEnvironment } from "@parlance/recordings/internal/redaction";
 import { listenReplay } from "@parlance/recordings/node";
 import { contractAt, type Loaded } from "./contract.js";
@@ -79,7 +79,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
 
   // What comes may be a secret, and this may be the log of a CI.
   const redactor = new Redactor({ contract, secrets: secretsInEnvironment(io.env) });
-  const acted = new Set<Fault>();
+  const acted = new Set<string>();
   const server = mock(contract, {
     ...faults,
     onFault: (fault) => void acted.add(fault),
@@ -117,7 +117,7 @@ async function transcriptRecording(recording: OpenRecording, contract: Loaded["c
 }
 
 /** A number, or a range such as 2-5. */
-function drawn(text: string | undefined, option: string, least: number): FaultOptions["latency"] {
+function drawn(text: string | undefined, option: string, least: number): MockOptions["latency"] {
   if (text === undefined) return undefined;
   const [, from, to = from] = /^(\d{1,9})(?:-(\d{1,9}))?$/.exec(text) ?? [];
   const [low, high] = [Number(from), Number(to)];

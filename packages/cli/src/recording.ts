@@ -1,17 +1,14 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { basename, dirname, relative, resolve } from "node:path";
-import {
-  type Ending,
-  type Header,
-  type LoadedRecording,
-  loadRecording,
-  type ReadOptions,
-  read,
-} from "@parlance/recordings";
+import { type Header, loadRecording, read } from "@parlance/recordings";
 import { contractAt, type Loaded } from "./contract.js";
 import { isDirectory } from "./folders.js";
 import { type Io, UsageError } from "./io.js";
+
+/** How a recording was read to its end, or why not. */
+export type Ending = Awaited<ReturnType<typeof read>>;
+type ReadOptions = Parameters<typeof read>[1];
 
 /** A recording on the disk, or a transcript of a contract. */
 export interface OpenRecording {
@@ -22,7 +19,7 @@ export interface OpenRecording {
   readonly header: Header | undefined;
   /** Reads it to its end, with its hash. */
   read(options: Pick<ReadOptions, "onHeader" | "onEntry">, chunks?: (path: string) => Chunks): Promise<Ending>;
-  conversation(): Promise<LoadedRecording>;
+  conversation(): ReturnType<typeof loadRecording>;
 }
 
 type Chunks = AsyncIterable<Uint8Array>;

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { formatProblem, type LoadedRecording, type Problem, ReplayServer, replayClient } from "@parlance/recordings";
-import { frameSocket, type ListenReplayOptions, listenReplay } from "@parlance/recordings/node";
+import { formatProblem, type Problem, ReplayServer, replayClient } from "@parlance/recordings";
+import { frameSocket, listenReplay } from "@parlance/recordings/node";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
 import { describeState, recordingAt } from "./recording.js";
 import { pairsOf, urlOf } from "./values.js";
@@ -83,8 +83,8 @@ export async function command(argv: string[], io: Io): Promise<number> {
     });
   } else
     problems = await serve(
-      conversation,
       name,
+      conversation.connections.length,
       new ReplayServer(conversation, replaying),
       { port: number("port", 0), origins: values.origin },
       values.json ?? false,
@@ -110,20 +110,17 @@ export async function command(argv: string[], io: Io): Promise<number> {
 }
 
 async function serve(
-  conversation: LoadedRecording,
   name: string,
+  connections: number,
   replay: ReplayServer,
-  at: ListenReplayOptions,
+  at: Parameters<typeof listenReplay>[1],
   json: boolean,
   io: Io,
 ): Promise<readonly Problem[]> {
   const interrupt = interruptOf(io);
   const listening = await listenReplay(replay, at);
   if (json) io.out(`${JSON.stringify({ url: listening.url, file: name })}\n`);
-  else
-    io.err(
-      `Replaying ${conversation.connections.length} connections of ${name} at ${listening.url}; Ctrl-C ends it.\n`,
-    );
+  else io.err(`Replaying ${connections} connections of ${name} at ${listening.url}; Ctrl-C ends it.\n`);
   await aborted(interrupt);
   await listening.close();
   return replay.problems;

@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
-import { Conversations, type Ending, type Finding, Verifier } from "@parlance/recordings";
-import { unsendable } from "@parlance/recordings/internal/replay";
+import { Conversations, type Finding, Verifier } from "@parlance/recordings";
+import { unsendable } from "@parlance/recordings/internal/entries";
 import { visible } from "@parlance/wire/internal/escape";
 import { exit, type Io, type Options } from "./io.js";
-import { contractHelp, describeState, recordingAt } from "./recording.js";
+import { contractHelp, describeState, type Ending, recordingAt } from "./recording.js";
 
 export const help = `parlance verify FILE [--contract DIR] [--json]
 

@@ -6,7 +6,6 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Result } from "@parlance/conformance";
-import type { Outcome } from "@parlance/conformance/internal/run";
 import { expect, onTestFinished, test } from "vitest";
 import { listAt, update } from "../src/baseline.js";
 import type { Io } from "../src/io.js";
@@ -174,7 +173,7 @@ test("--update-baseline takes off only entries whose cases all ran and passed, a
     "server/** # another run's",
   ];
   const cwd = await folder({ "known.txt": before.map((line) => `${line}\n`).join("") });
-  const outcomes: Readonly<Record<string, Outcome>> = {
+  const outcomes: Readonly<Record<string, Result["outcome"]>> = {
     "client/send/cut/1": "fixed",
     "client/send/cut/2": "known",
     "client/a/skipped": "skipped",

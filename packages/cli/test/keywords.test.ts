@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { KEYWORDS as BROKEN } from "@parlance/conformance/internal/mutant";
 import { compat } from "@parlance/language/compat";
 import { docs, generate } from "@parlance/language/generate";
 import { lint } from "@parlance/language/lint";
 import { assemble } from "@parlance/language/load";
 import { describe, expect, it } from "vitest";
+import { KEYWORDS as BROKEN } from "../../conformance/src/mutant.js";
 import { KEYWORDS, keywordsOf } from "../../language/src/keywords.js";
 import { INSTEAD } from "../../language/src/lint/keywords.js";
 import { pets } from "../../language/test/pets.js";

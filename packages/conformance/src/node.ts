@@ -1,2 +1,2 @@
 export { clientCommand, serverCommand } from "./node/commands.js";
-export { type RunOptions, runCases } from "./node/run.js";
+export { runCases } from "./node/run.js";

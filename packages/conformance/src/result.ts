@@ -52,11 +52,6 @@ export function totalsOf(results: readonly Result[]): Record<Outcome, number> {
   return totals;
 }
 
-/** Whether the run is a success. */
-export function isFine({ totals }: Pick<Report, "totals">): boolean {
-  return totals.failed === 0 && totals.fixed === 0;
-}
-
 /** A result for people, on a terminal. */
 export function formatResult(result: Result): string {
   const { id, outcome, title, at, expected, came, trace = [], rerun, reason } = result;

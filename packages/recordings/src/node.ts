@@ -1,4 +1,4 @@
 export { RecordingFile } from "./node/file.js";
-export { type ListeningReplay, type ListenReplayOptions, listenReplay } from "./node/listen.js";
-export { type Connected, type Proxy, type ProxyOptions, proxy } from "./node/proxy.js";
+export { listenReplay } from "./node/listen.js";
+export { type Connected, proxy } from "./node/proxy.js";
 export { frameSocket } from "./node/socket.js";

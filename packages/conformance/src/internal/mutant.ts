@@ -1,1 +1,1 @@
-export { KEYWORDS, withoutKeyword } from "../mutant.js";
+export { withoutKeyword } from "../mutant.js";

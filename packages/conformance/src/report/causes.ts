@@ -33,7 +33,11 @@ export function causesOf(results: readonly Result[]): Cause[] {
     .sort((one, other) => levels.indexOf(one.level) - levels.indexOf(other.level) || other.count - one.count);
 }
 
-/** A line for each cause, with the place and the command of its shortest case. */
+/** A line for each cause of failures, with the place and the command of its shortest case. */
+export function formatCauses(results: readonly Result[]): string {
+  return causesOf(results).map(formatCause).join("");
+}
+
 export function formatCause({ level, count, shortest: { id, at, rerun, expected = "", came = "" } }: Cause): string {
   const cases = count === 1 ? "1 case" : `${count} cases`;
   const lines = [

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { FORMATS } from "../../src/report/formats.js";
-import { formatResult, isFine, type Outcome, type Report, type Result, totalsOf } from "../../src/result.js";
+import { formatResult, type Outcome, type Report, type Result, totalsOf } from "../../src/result.js";
 
 // A run with each outcome on both sides, in each form of a report.
 
@@ -51,18 +51,13 @@ test("a result for people is as it is listed", async () => {
   await expect(results.map(formatResult).join("\n")).toMatchFileSnapshot("../listed/report-text.txt");
 });
 
-test.each<[Outcome, boolean]>([
-  ["passed", true],
-  ["skipped", true],
-  ["known", true],
-  ["flaky", true],
-  ["failed", false],
-  ["fixed", false],
-])("a run with a case that is %s is a success: %s", (outcome, fine) => {
-  const totals = totalsOf([{ outcome } as Result]);
-  expect(totals).toEqual({ passed: 0, failed: 0, skipped: 0, known: 0, fixed: 0, flaky: 0, [outcome]: 1 });
-  expect(isFine({ totals })).toBe(fine);
-});
+test.each<Outcome>(["passed", "skipped", "known", "flaky", "failed", "fixed"])(
+  "a case that is %s counts as that alone",
+  (outcome) => {
+    const totals = totalsOf([{ outcome } as Result]);
+    expect(totals).toEqual({ passed: 0, failed: 0, skipped: 0, known: 0, fixed: 0, flaky: 0, [outcome]: 1 });
+  },
+);
 
 test("a junit report has no lone surrogate, which XML cannot hold", () => {
   const [first] = results;

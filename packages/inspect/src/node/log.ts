@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
-import { type Conversations, type Ending, type Entry, type Header, Verifier } from "@parlance/recordings";
-import type { Note, OpenAsk } from "@parlance/recordings/internal/entries";
+import { type Conversations, type Entry, type Header, type read, Verifier } from "@parlance/recordings";
 import { formatLine, headerOf, leftOutAs } from "@parlance/recordings/internal/entries";
 import type { AnyMessage } from "@parlance/wire";
 import { type Found, MAX_ROW_TEXT, type Row, type RowFlaw } from "../row.js";
 import type { AskedIn } from "./answers.js";
 import { mayEscapeEdits } from "./edit-texts.js";
+
+type Ending = Awaited<ReturnType<typeof read>>;
+type Note = Parameters<NonNullable<ConstructorParameters<typeof Verifier>[2]>>[0];
+type OpenAsk = ReturnType<Verifier["asks"]>[number];
 
 /** The most that a log holds; the oldest entries are dropped first. */
 export interface LogLimits {

@@ -7,16 +7,9 @@ import {
   read,
   replayClient,
 } from "@parlance/recordings";
-import {
-  Exchanges,
-  har,
-  harEntry,
-  markdownConnection,
-  markdownEnd,
-  markdownHead,
-} from "@parlance/recordings/internal/export";
+import { Exchanges, har, markdown } from "@parlance/recordings/internal/export";
 import { type RedactOptions, Redactor } from "@parlance/recordings/internal/redaction";
-import { frameSocket, type ListeningReplay, listenReplay } from "@parlance/recordings/node";
+import { frameSocket, listenReplay } from "@parlance/recordings/node";
 import { BadRequest } from "./guard.js";
 import { Log, type LogLimits } from "./log.js";
 
@@ -47,22 +40,22 @@ export function* exported(log: Log, as: string | null): Generator<string> {
   if (as === "jsonl") return yield* log.lines();
   if (!log.header || (as !== "har" && as !== "md")) throw new BadRequest("say as=jsonl, har or md");
   const { header } = log;
+  const form = as === "har" ? har : markdown;
   const texts: string[] = [];
-  const exchanges = new Exchanges((exchanged) => {
-    texts.push(as === "har" ? harEntry(header, exchanged, "http://localhost") : markdownConnection(exchanged));
-  });
+  const exchanges = new Exchanges((exchanged) => texts.push(form.connection(header, exchanged, "http://localhost")));
   for (const entry of log.entries()) exchanges.entry(entry);
   exchanges.end();
   const ending = log.ended ?? { state: "complete", lines: 0 };
-  yield as === "md"
-    ? markdownHead(header) + texts.join("") + markdownEnd(ending)
-    : har.begin(header) + texts.join(",\n") + har.end(ending);
+  yield form.begin(header) + texts.join(form.separator) + form.end(ending);
 }
 
 /** Replays of logs: as the client against a server, or as a server on a port. */
 export class Replays {
   readonly #talk: Conversations;
-  readonly #serving = new Map<string, { readonly replay: ReplayServer; readonly listening: ListeningReplay }>();
+  readonly #serving = new Map<
+    string,
+    { readonly replay: ReplayServer; readonly listening: Awaited<ReturnType<typeof listenReplay>> }
+  >();
 
   constructor(talk: Conversations) {
     this.#talk = talk;

@@ -3,9 +3,9 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { lint } from "@parlance/language/lint";
 import { type Entry, read } from "@parlance/recordings";
-import { transcriptRecording } from "@parlance/recordings/internal/replay";
 import { Refusal } from "@parlance/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { transcriptRecording } from "../../../recordings/src/replay/loaded.js";
 import { routesOf } from "../../src/node/routes.js";
 import { contract, ended, files, inspected, temporary } from "../harbour.js";
 

@@ -1,4 +1,5 @@
 import { rawOf } from "../blocks.js";
+import type { Ending } from "../read.js";
 import { type Entry, type Header, isEventStream } from "../recording.js";
 
 type Request = Extract<Entry, { kind: "request" }>;
@@ -53,6 +54,14 @@ export class Exchanges {
       until: entries.at(-1)?.t ?? request.t,
     });
   }
+}
+
+/** A form in which a recording is exported: its beginning, a text for each connection with what separates two, and its end. */
+export interface ExportForm {
+  readonly separator: string;
+  begin(header: Header): string;
+  connection(header: Header, exchanged: Exchanged, origin: string): string;
+  end(ending: Ending): string;
 }
 
 /** The text of an answer as it was sent. */

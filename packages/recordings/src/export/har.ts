@@ -1,21 +1,21 @@
-import type { Ending } from "../read.js";
 import { type Header, type HeaderList, headerOf, leftOutAs } from "../recording.js";
 import { isPath, urlAt } from "../target.js";
-import { answerText, dateOf, type Exchanged } from "./connections.js";
+import { answerText, dateOf, type Exchanged, type ExportForm } from "./connections.js";
 
-/** The text of a HAR file before and after its entries. A comma separates two entries. */
-export const har = {
-  begin: (header: Header): string => {
+/** An HTTP archive (HAR 1.2). Its comment says where the recording is not complete. */
+export const har: ExportForm = {
+  separator: ",\n",
+  begin(header) {
     const [name = "parlance", version = ""] = Object.entries(header.versions)[0] ?? [];
     return `{"log":{"version":"1.2","creator":${JSON.stringify({ name, version })},"entries":[\n`;
   },
-  /** Says in a comment that the recording is not complete. */
-  end: ({ state, reason }: Ending): string =>
+  connection: harEntry,
+  end: ({ state, reason }) =>
     `\n]${state === "complete" ? "" : `,"comment":${JSON.stringify(`the recording is ${state}: ${reason}`)}`}}}\n`,
 };
 
-/** One entry of an HTTP archive (HAR 1.2); messages of a WebSocket are in `_webSocketMessages`, as in Chromium. */
-export function harEntry(header: Header, exchanged: Exchanged, origin: string): string {
+/** One entry; messages of a WebSocket are in `_webSocketMessages`, as in Chromium. */
+function harEntry(header: Header, exchanged: Exchanged, origin: string): string {
   const { request, body, response, entries, until } = exchanged;
   const url = isPath(request.target) ? urlAt(origin, request.target) : undefined;
   const at = response?.t ?? until;

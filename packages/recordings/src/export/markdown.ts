@@ -1,13 +1,11 @@
 import { visible, visibleLines } from "@parlance/wire/internal/escape";
-import type { Ending } from "../read.js";
 import { type Content, type Entry, type Header, leftOutAs } from "../recording.js";
-import type { Exchanged } from "./connections.js";
+import type { Exchanged, ExportForm } from "./connections.js";
 
 /** Characters of one message that are shown. */
 const SHOWN = 2000;
 
-/** The beginning of a recording in Markdown. */
-export function markdownHead({ contract, began, redacted, versions }: Header): string {
+function head({ contract, began, redacted, versions }: Header): string {
   const rows = [
     ["contract", contract ? `${contract.name}${contract.digest ? ` (${contract.digest.slice(0, 19)})` : ""}` : "none"],
     ["began", began],
@@ -23,17 +21,20 @@ export function markdownHead({ contract, began, redacted, versions }: Header): s
 }
 
 /** One connection in Markdown: its request, and a line for each message with its time. */
-export function markdownConnection({ request, body, entries }: Exchanged): string {
+function connection(_: Header, { request, body, entries }: Exchanged): string {
   const title = `\n## ${request.c}. ${inline(`${request.socket ? "WebSocket" : request.method} ${request.target}`)}\n`;
   const sent = body === undefined ? "" : `\n${fence(body)}`;
   const lines = entries.flatMap((entry) => lineOf(entry, request.t));
   return `${title}${sent}\n${lines.join("\n")}\n`;
 }
 
-/** Says that the recording is not complete. */
-export function markdownEnd({ state, reason }: Ending): string {
-  return state === "complete" ? "" : `\n> This recording is ${state}: ${reason}.\n`;
-}
+/** Markdown. Its end says where the recording is not complete. */
+export const markdown: ExportForm = {
+  separator: "",
+  begin: head,
+  connection,
+  end: ({ state, reason }) => (state === "complete" ? "" : `\n> This recording is ${state}: ${reason}.\n`),
+};
 
 function lineOf(entry: Entry, began: number): string[] {
   const mark = entry.from === "client" ? "→" : "←";

@@ -1,3 +1,3 @@
 export { Exchanges } from "../export/connections.js";
-export { har, harEntry } from "../export/har.js";
-export { markdownConnection, markdownEnd, markdownHead } from "../export/markdown.js";
+export { har } from "../export/har.js";
+export { markdown } from "../export/markdown.js";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Exchanges } from "../../src/export/connections.js";
-import { har, harEntry } from "../../src/export/har.js";
-import { markdownConnection, markdownEnd, markdownHead } from "../../src/export/markdown.js";
+import { har } from "../../src/export/har.js";
+import { markdown } from "../../src/export/markdown.js";
 import type { Entry, Happening, Header } from "../../src/recording.js";
 
 // One conversation of each kind, in both forms that a recording is exported to.
@@ -91,7 +91,7 @@ test("a connection is exported when it is over, and an open one at the end", () 
 });
 
 test("a HAR file has each connection with its times, headers, texts and messages", async () => {
-  const texts = exported().connections.map((one) => JSON.parse(harEntry(header, one, "https://ferry.test/base")));
+  const texts = exported().connections.map((one) => JSON.parse(har.connection(header, one, "https://ferry.test/base")));
   await expect(`${JSON.stringify(texts, null, 1)}\n`).toMatchFileSnapshot("../listed/exported.har.txt");
   const whole = JSON.parse(
     `${har.begin(header)}${JSON.stringify(texts[0])}${har.end({ state: "complete", lines: 1 })}`,
@@ -116,12 +116,12 @@ test("a Markdown file has a heading for each connection, and a line for each mes
   const { connections } = exported();
   const bare: Header = { recording: 1, versions: {}, began: header.began, redacted: [] };
   const text = [
-    markdownHead(header),
-    ...connections.map(markdownConnection),
-    markdownEnd({ state: "complete", lines: 1 }),
-    markdownEnd({ state: "altered", reason: "line 3", lines: 1 }),
-    markdownHead(bare),
-    markdownHead({ ...bare, contract: { name: "short" } }),
+    markdown.begin(header),
+    ...connections.map((one) => markdown.connection(header, one, "")),
+    markdown.end({ state: "complete", lines: 1 }),
+    markdown.end({ state: "altered", reason: "line 3", lines: 1 }),
+    markdown.begin(bare),
+    markdown.begin({ ...bare, contract: { name: "short" } }),
   ];
   await expect(text.join("--\n")).toMatchFileSnapshot("../listed/exported.txt");
 });

@@ -1,1 +1,0 @@
-export { transcriptRecording, unsendable } from "../replay/loaded.js";
