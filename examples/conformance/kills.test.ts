@@ -42,11 +42,13 @@ describe.each(names)("a broken peer of %s:", (name) => {
         const { peer, also } = await make(document, kill, wait);
         const mayFail = anyOf(also);
         const cases = all.filter((one) => (isOwn ? one.kill === kill : one.kill !== kill && !mayFail(one.id)));
-        const should: Result["outcome"] = isOwn ? "failed" : "passed";
+        // Known, so that a run of cases that wait in vain does not end: how many do so in a row depends on the load of the machine.
+        const should: Result["outcome"] = isOwn ? "known" : "passed";
+        const known = isOwn ? [{ pattern: "**" }] : [];
         try {
           const chosen = few(cases, isOwn ? OWN : OTHERS);
           tried += chosen.length;
-          const results = await runCases(suite, chosen, { [side]: peer, wait });
+          const results = await runCases(suite, chosen, { [side]: peer, wait, known });
           return results
             .filter(({ outcome }) => outcome !== should)
             .map(({ id, outcome, expected, came }) => ({ kill, id, outcome, expected, came }));

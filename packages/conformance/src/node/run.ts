@@ -59,7 +59,7 @@ export async function runCases({ samples }: Suite, cases: readonly Case[], optio
   for (const one of cases) {
     budget.begin();
     const attempt = () =>
-      limited(budget, caseWithin, (over) =>
+      limited(budget, caseWithin, known(one.id) !== undefined, (over) =>
         one.side === "server"
           ? serverCase(samples, one, trace, options, wait, heard, over)
           : clientCase(samples, one, trace, { ...options, wait, plain }, heard, over),
@@ -76,15 +76,21 @@ export async function runCases({ samples }: Suite, cases: readonly Case[], optio
   return results;
 }
 
-/** Runs one case within its limits. `over` aborts when it is over them. */
-async function limited(budget: Budget, within: number, run: (over: AbortSignal) => Promise<void>): Promise<void> {
+/** Runs one case within its limits. `over` aborts when it is over them. A case that is known to fail may end at a limit each time. */
+async function limited(
+  budget: Budget,
+  within: number,
+  isKnown: boolean,
+  run: (over: AbortSignal) => Promise<void>,
+): Promise<void> {
   const over = new AbortController();
   const timer = setTimeout(() => over.abort(), within);
   try {
     await run(over.signal);
     budget.end("passed");
   } catch (error) {
-    budget.end(over.signal.aborted || budget.isFull || (error instanceof Unmet && error.isLimit) ? "stuck" : "other");
+    const isStuck = over.signal.aborted || budget.isFull || (error instanceof Unmet && error.isLimit);
+    budget.end(isStuck && !isKnown ? "stuck" : "other");
     if (over.signal.aborted) throw new Unmet("the end of the case", `none within ${within} ms`, true);
     if (budget.isFull) throw new Unmet("the end of the case", `more than ${MAX_CASE_BYTES >> 20} MiB`, true);
     throw error;

@@ -316,6 +316,18 @@ describe("a server that is hostile", () => {
     const results = await runCases(suite, [...cases, serverCase(late)], { server: fixture().server });
     expect(results).toHaveLength(21);
   });
+
+  test("ends no run whose cases are known to end at a limit", async () => {
+    const stuck = async () => {
+      throw new Unmet("a", "nothing", true);
+    };
+    const cases = Array.from({ length: 20 }, (_, i) => serverCase(stuck, { id: `known/${i}` }));
+    const options = { server: fixture().server, known: [{ pattern: "known/*" }] };
+    const results = await runCases(suite, cases, options);
+    expect(results.map(({ outcome }) => outcome)).toEqual(Array(20).fill("known"));
+    const others = cases.map((one) => ({ ...one, id: one.id.replace("known", "other") }));
+    await expect(runCases(suite, others, options)).rejects.toMatchObject({ name: "Spent" });
+  });
 });
 
 const after = (milliseconds: number) => new Promise<void>((resolve) => setTimeout(resolve, milliseconds));
