@@ -1,3 +1,4 @@
+import { Queue } from "@parlance/wire/link";
 import { type ClientCase, meet, Unmet } from "../case.js";
 import type { Samples } from "../samples.js";
 import type { ClientStep, JsonMessage } from "../steps.js";
@@ -41,7 +42,7 @@ export function transcriptCase(samples: Samples, recorded: TranscriptCall): Clie
     async run(peer) {
       const steps = stepsOf(samples, recorded);
       const calls = recorded.steps.flatMap((step) => ("inner" in step ? [step.inner] : []));
-      const asked = notices();
+      const asked: Notices = new Queue({ limit: Number.POSITIVE_INFINITY });
       const talk = (exchange: Exchange) =>
         isSocket ? talkChannel(samples, recorded, exchange, asked) : talkStream(samples, recorded, exchange, asked);
       let begun = false;
@@ -51,7 +52,8 @@ export function transcriptCase(samples: Samples, recorded: TranscriptCall): Clie
           if (!next) throw new Unmet("no further request", `${exchange.method} ${exchange.target}`);
           meetRequest(samples, next.call.call, next.call.input, exchange);
           answerAsRecorded(next, exchange);
-          return asked.tell();
+          asked.push(true, 1);
+          return;
         }
         if (isSocket && !exchange.isSocket) return accepting(samples, call.call, async () => {})(exchange);
         begun = true;
@@ -115,29 +117,7 @@ function endsByMessage(samples: Samples, { call, steps }: TranscriptCall): boole
   return steps.some((step) => fromServer(step) && step.message !== undefined && end.includes(step.message.type));
 }
 
-interface Notices {
-  tell(): void;
-  next(): Promise<void>;
-}
-
-function notices(): Notices {
-  let told = 0;
-  let awaited = 0;
-  let wake = () => {};
-  return {
-    tell() {
-      told++;
-      wake();
-    },
-    async next() {
-      awaited++;
-      while (told < awaited)
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-    },
-  };
-}
+type Notices = Queue<true>;
 
 async function talkStream(
   samples: Samples,
