@@ -140,6 +140,15 @@ function titlesOf(schemas: ContractDocument["schemas"]): ReadonlyMap<unknown, st
   return byId;
 }
 
+/** A schema as text, equal for two that mean the same: a reference in it names what it leads to. */
+export function textOf(document: Pick<ContractDocument, "schemas">, base: string, schema: Schema): string {
+  const absolute = mapSchema(schema, (one) => {
+    const found = typeof one.$ref === "string" ? locate(document, base, one.$ref) : undefined;
+    return found === undefined ? one : { ...one, $ref: `${found.title}#${found.pointer}` };
+  });
+  return JSON.stringify(absolute);
+}
+
 /** The value at a JSON Pointer in URI fragment form (RFC 6901, section 6). */
 function at(root: SchemaObject, fragment: string): Schema | undefined {
   const found = valueAt(root, parseFragment(fragment));

@@ -153,7 +153,9 @@ function intersection(types: readonly Type[]): Type {
   if (some.some((type) => type.length === 0)) return [];
   const distinct = new Map(some.map((type) => [print(type), type]));
   if (distinct.size < 2) return [...distinct.values()][0] ?? unknown;
-  return [`(${[...distinct.values()].map(grouped).join(" & ")})`];
+  // A tag is read best on the line of what it tags.
+  const texts = [...distinct.values()].map((type) => grouped(type).replace(/^\{\n\s+([^\n]{1,60});\n\s*\}$/, "{ $1 }"));
+  return [`(${texts.join(" & ")})`];
 }
 
 /** A type in parentheses where it has alternatives. */

@@ -39,5 +39,5 @@ export function comment(prose: readonly (string | undefined)[], indent = ""): st
   const lines = prose.flatMap((part) => part?.replaceAll("*/", "*\\/").split("\n") ?? []);
   if (lines.length === 0) return "";
   if (lines.length === 1) return `${indent}/** ${lines[0]} */\n`;
-  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join("\n")}\n${indent} */\n`;
 }

@@ -9,6 +9,7 @@ import {
   memorySchema,
   namesType,
   tagProperties,
+  textOf,
 } from "../schema.js";
 import { subschemas } from "../walk.js";
 import { codeSchemas, codeType } from "./codes.js";
@@ -56,10 +57,8 @@ class Writer {
   readonly #pending: Named[] = [];
   /** The declarations by name, in the order of first use. */
   readonly #texts = new Map<string, string>();
-  /** The titles that name a type: those of files and inputs, the contract's own, and those of schemas inside others that were met. */
-  readonly #titles: Set<string>;
-  /** Schemas that have the title of another, and so have to be equal to it. */
-  readonly #repeated: Named[] = [];
+  /** What has a title: a file, an input or a type of the contract's own (as an empty text), or a schema inside another. */
+  readonly #titles: Map<string, string>;
 
   constructor(document: ContractDocument, forms: Readonly<Record<string, SchemaObject>>, names: Names) {
     this.#document = document;
@@ -67,7 +66,8 @@ class Writer {
     this.#names = names;
     this.#codes = codeSchemas(document);
     this.#targets = targetsOf(document);
-    this.#titles = new Set([...Object.keys(forms), ...[...generatedNames(document)].map(([name]) => name)]);
+    const fixed = [...Object.keys(forms), ...[...generatedNames(document)].map(([name]) => name)];
+    this.#titles = new Map(fixed.map((title) => [title, ""]));
   }
 
   /** Writes the schema of a file, or an input, and then all that it leads to. */
@@ -83,11 +83,6 @@ class Writer {
 
   /** Aliases first, each on its line; then objects. */
   text(): string {
-    for (const one of this.#repeated)
-      if (this.#texts.get(one.name) !== this.#declaration(one))
-        this.#refuse(
-          `two different types would be named ${one.name}: a schema inside another has the title of a third`,
-        );
     const texts = [...this.#texts.values()];
     const isObject = (text: string) => /^(?:\/\*\*[\s\S]*?\*\/\n)?export (?:interface \w+|type \w+ =) \{\n/.test(text);
     const aliases = texts.filter((text) => !isObject(text)).join("\n");
@@ -155,18 +150,18 @@ class Writer {
     if (typeof schema === "boolean") return undefined;
     const known = this.#named.get(schema);
     if (known !== undefined) return known;
+    if (namesType(schema)) {
+      const title = schema.title!;
+      const text = textOf(this.#document, base, schema);
+      const first = this.#titles.get(title);
+      this.#titles.set(title, first ?? text);
+      if (first === undefined) return this.#declare({ name: title, schema, base });
+      // Equal schemas are one type. Another with the title of a third is as one without a title.
+      if (first === text) return title;
+    }
     const target = this.#targets.get(schema);
-    if (!namesType(schema))
-      return (
-        target && this.#declare({ name: this.#names.take(target.title, parseFragment(target.pointer)), schema, base })
-      );
-    const one = { name: schema.title!, schema, base };
-    const isFirst = !this.#titles.has(one.name);
-    this.#titles.add(one.name);
-    if (isFirst) return this.#declare(one);
-    this.#repeated.push(one);
-    this.#named.set(schema, one.name);
-    return one.name;
+    if (target === undefined) return undefined;
+    return this.#declare({ name: this.#names.take(target.title, parseFragment(target.pointer)), schema, base });
   }
 
   #declare(one: Named): string {

@@ -1,9 +1,9 @@
 import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { fileOf } from "../folder.js";
-import { generatedNames, namesType, pascal, tagProperties } from "../schema.js";
+import { generatedNames, namesType, pascal, tagProperties, textOf } from "../schema.js";
 import { subschemas } from "../walk.js";
-import { inContract, type Subject } from "./subject.js";
+import { idOf, inContract, type Subject } from "./subject.js";
 
 /** Words reserved in a module (ECMA-262, section 12.7.2), and names that the generated module imports. */
 const reserved = new Set(
@@ -14,8 +14,8 @@ const reserved = new Set(
   ).split(" "),
 );
 
-/** A title is a valid type name, and unique. */
-export function* titles({ schemas, contract, source }: Subject): Generator<Finding> {
+/** The title of a file is a valid type name, and unique. */
+export function* titles({ schemas, identified, contract, source }: Subject): Generator<Finding> {
   const owners = new Map<string, string>();
   for (const [name, what] of generatedNames({ contract, source })) {
     const other = owners.get(name);
@@ -31,24 +31,49 @@ export function* titles({ schemas, contract, source }: Subject): Generator<Findi
     );
 
   for (const [file, root] of Object.entries(schemas)) {
-    if (root.title === undefined)
+    const { title } = root;
+    const finding = (message: string): Finding => ({ rule: "title", file, pointer: "/title", message });
+    const owner = owners.get(title!);
+    if (title === undefined)
       yield {
         rule: "title",
         file,
         pointer: "",
         message: `needs a "title", the name of its type, such as "${suggestion(file.replace(/^.*\//, "").replace(/\.json$/, ""))}"`,
       };
-    for (const { schema, pointer } of subschemas(root)) {
-      const { title } = schema;
-      if (typeof title !== "string" || (pointer !== "" && !namesType(schema))) continue;
-      const finding = (message: string): Finding => ({ rule: "title", file, pointer: `${pointer}/title`, message });
-      const owner = owners.get(title);
-      if (!/^[A-Z][A-Za-z0-9]*$/.test(title))
-        yield finding(`"${title}" is not PascalCase, and it names a type; write "${suggestion(title)}"`);
-      else if (owner) yield finding(`"${title}" is already the name of ${owner}; choose another title`);
-      else owners.set(title, file);
-    }
+    else if (typeof title !== "string") continue;
+    else if (!/^[A-Z][A-Za-z0-9]*$/.test(title))
+      yield finding(`"${title}" is not PascalCase, and it names a type; write "${suggestion(title)}"`);
+    else if (owner) yield finding(`"${title}" is already the name of ${owner}; choose another title`);
+    else owners.set(title, file);
   }
+  yield* innerTitles({ schemas, identified }, owners);
+}
+
+/** The title of a schema inside another names its type, unless a different type has the name. */
+function* innerTitles(
+  { schemas, identified }: Pick<Subject, "schemas" | "identified">,
+  owners: Map<string, string>,
+): Generator<Finding> {
+  const texts = new Map<string, string>();
+  for (const [file, root] of Object.entries(schemas))
+    for (const { schema, pointer } of subschemas(root)) {
+      if (pointer === "" || !namesType(schema)) continue;
+      const title = schema.title!;
+      const text = textOf(identified, idOf(file), schema);
+      const owner = owners.get(title);
+      if (owner === undefined) {
+        owners.set(title, file);
+        texts.set(title, text);
+      } else if (texts.get(title) !== text)
+        yield {
+          rule: "title",
+          file,
+          pointer: `${pointer}/title`,
+          message: `"${title}" is already the name of ${owner}; this type gets another name or none, so choose another title`,
+          severity: "warning",
+        };
+    }
 }
 
 const suggestion = (text: string) => pascal(text.replace(/^[^A-Za-z]+/, "")).replace(/[^A-Za-z0-9]/g, "") || "Message";

@@ -35,6 +35,14 @@ const kinds: Record<string, [document: ContractDocument, types: string | readonl
     defines({ a: { ...text, title: "Named" }, b: { ...text, title: "In prose" } }),
     [word("Named", "B"), `export interface Named ${TEXT}`, `export interface B ${TEXT}`],
   ],
+  "definitions with the title of another, by their keys": [
+    defines({
+      a: { ...text, title: "Named" },
+      b: { type: "object", title: "Named", properties: { n: true } },
+      c: { ...text, title: "Named" },
+    }),
+    [word("Named", "B", "Named"), `export interface Named ${TEXT}`, "export interface B {\n  n?: unknown;\n}"],
+  ],
   "one key in two files, with the second file's title before it": [
     contract({
       word: { ...object("Word", { p0: { $ref: "#/$defs/part" } }), $defs: { part: text } },
@@ -123,7 +131,7 @@ const kinds: Record<string, [document: ContractDocument, types: string | readonl
       b: text,
       c: { $ref: "#/$defs/b", properties: { more: true }, required: ["more"] },
     }),
-    ["/** Beside. */\nexport type A = B;", "export type C = {\n  more: unknown;\n} & B;"],
+    ["/** Beside. */\nexport type A = B;", "export type C = { more: unknown } & B;"],
   ],
   "definitions that are true or false": [
     defines({ any: true, none: false }),
@@ -134,7 +142,7 @@ const kinds: Record<string, [document: ContractDocument, types: string | readonl
       a: { allOf: [{ $ref: "#/$defs/b" }, { type: "object", properties: { n: { type: "number" } } }] },
       b: text,
     }),
-    "export type A = B & {\n  n?: number | undefined;\n};",
+    "export type A = B & { n?: number | undefined };",
   ],
   "open lists of values": [
     defines({

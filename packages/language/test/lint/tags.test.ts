@@ -124,7 +124,31 @@ describe("A title", () => {
     ],
     [
       { "a.json": { title: "A", items: { title: "A", enum: [1] } } },
-      ['a.json#/items/title "A" is already the name of a.json; choose another title'],
+      [
+        'a.json#/items/title "A" is already the name of a.json; this type gets another name or none, so choose another title',
+      ],
+    ],
+    [
+      {
+        "a.json": { title: "A", items: { title: "B", enum: [1] } },
+        "b.json": { title: "C", not: { title: "B", enum: [1] } },
+      },
+      [],
+    ],
+    [
+      {
+        "a.json": { title: "A", items: { title: "B", enum: [1] } },
+        "b.json": { title: "C", not: { title: "B", enum: [2] } },
+      },
+      [
+        'b.json#/not/title "B" is already the name of a.json; this type gets another name or none, so choose another title',
+      ],
+    ],
+    [
+      { "a.json": { title: "A", items: { title: "B", enum: [1] } }, "b.json": { title: "B" } },
+      [
+        'a.json#/items/title "B" is already the name of b.json; this type gets another name or none, so choose another title',
+      ],
     ],
     [{ "a.json": { title: "A", items: { title: "A" } } }, []],
     [{ "a.json": { title: "A", items: { title: "the a", enum: [1] } } }, []],
