@@ -5,6 +5,7 @@ import type { WebSocket } from "ws";
 import { parseRetryAfter } from "./response.js";
 
 export { type EnsuredServer, ensureServer, type ServerCommand } from "./ensure-server.js";
+export { type ForwardOptions, forwardLines } from "./forward.js";
 export { type Program, type ProgramOptions, program } from "./program.js";
 
 /** The only certificate authority to trust, in PEM. */
