@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { dirname, relative } from "node:path";
+import type { Readable, Writable } from "node:stream";
 import { ContractError } from "@parlance/language/load";
 
 /** The input and output of a command, which a test can replace. */
@@ -9,6 +10,8 @@ export interface Io {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: AsyncIterable<string | Uint8Array>;
+  /** Standard input and output as streams, for a command that talks with the program that started it. */
+  readonly streams?: { readonly input: Readable; readonly output: Writable };
   /** Whether the output is a terminal. */
   readonly tty?: boolean;
   /** Asks a question and returns the answer, without the line's end. Absent where there is no terminal. */

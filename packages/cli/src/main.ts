@@ -11,6 +11,7 @@ process.exitCode = await run(process.argv.slice(2), {
   cwd: process.cwd(),
   env: process.env,
   stdin: process.stdin,
+  streams: { input: process.stdin, output: process.stdout },
   tty: process.stdout.isTTY,
   ...(process.stdin.isTTY && process.stdout.isTTY && { ask }),
   interrupt: () => {

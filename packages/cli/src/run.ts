@@ -27,6 +27,10 @@ const commands: Commands = {
   },
   export: { summary: "write a recording as HAR or Markdown", load: () => import("./export.js") },
   inspect: { summary: "look at live conversations on a page, and send", load: () => import("./inspect.js") },
+  stdio: {
+    summary: "forward standard input and output to a channel of a server",
+    load: () => import("./stdio.js"),
+  },
   completion: {
     summary: "print a script that completes this command in a shell",
     load: () => import("./completion.js"),

@@ -2,11 +2,11 @@ import { slowPatterns } from "@parlance/language/lint";
 import { parseHttpUrl } from "@parlance/wire/internal/http";
 import { UsageError } from "./io.js";
 
-/** The address of a server. `instead` says how to give a user name and a password. */
-export function urlOf(text: string, instead: string): string {
+/** The address of a server, which an option has. `instead` says how to give a user name and a password. */
+export function urlOf(text: string, instead: string, option = "target"): string {
   const url = parseHttpUrl(text);
   if (!url) throw new UsageError(`${text} is not an http or https URL`);
-  if (url.username || url.password) throw new UsageError(`--target has a user name or password: ${instead}`);
+  if (url.username || url.password) throw new UsageError(`--${option} has a user name or password: ${instead}`);
   return text;
 }
 

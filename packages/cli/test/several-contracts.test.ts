@@ -30,6 +30,7 @@ const undecided = [
   "export unnamed.jsonl --har --contract schemas",
   "inspect --target http://localhost:1",
   "inspect --open unnamed.jsonl",
+  "stdio --server http://localhost:1 --contract schemas",
 ];
 
 test("a command for one contract refuses a folder of several, and names the folders to type", async () => {

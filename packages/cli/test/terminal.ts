@@ -20,6 +20,7 @@ export const COMMANDS: readonly string[] = [
   "conform",
   "export",
   "inspect",
+  "stdio",
   "completion",
 ];
 
