@@ -1,10 +1,17 @@
 import type { Readable, Writable } from "node:stream";
-import type { AnyContract, Closed, Codec, ContractValue } from "@parlance/wire";
+import type { AnyContract, Closed, Codec, ContractValue, Port } from "@parlance/wire";
+import { bind } from "@parlance/wire/bind";
 import { assertForms, misuse } from "@parlance/wire/errors";
 import { encodeLine, LineReader } from "@parlance/wire/lines";
-import { newKey } from "@parlance/wire/resume-key";
-import { openChannel } from "./channel/channel.js";
-import { assertOptions, type ConnectOptions, MAX_MESSAGE_SIZE } from "./options.js";
+import { type AnyChannel, type Link, link, PacedPort } from "@parlance/wire/link";
+import { newKey, RESUME } from "@parlance/wire/resume-key";
+import { paceOf } from "./channel/channel.js";
+import type { Resumed } from "./channel/offer.js";
+import { begin, recover } from "./channel/resumable.js";
+import { sockets } from "./channel/socket.js";
+import { timedOut } from "./failures.js";
+import { lifetime, within } from "./lifetime.js";
+import { ANSWER_WITHIN, assertOptions, type ConnectOptions, MAX_MESSAGE_SIZE, MAX_QUEUED, rethrow } from "./options.js";
 import { requests } from "./request.js";
 
 export interface ForwardOptions extends ConnectOptions {
@@ -48,8 +55,7 @@ export async function forwardLines(
   const { open: _, cancel: __, fault: ___, ...plain } = described;
   const { exchanges: ____, ...rest } = whole;
   const bare: AnyContract = { ...rest, channels: { [name]: plain } };
-  const key = connection.resume === false ? undefined : newKey();
-  const channel = await openChannel(bare, connection, requests(bare, connection), name, {}, { key, codec: RAW });
+  const channel = await openRaw(bare, connection, name);
   const close = () => void channel.close();
   let unsent = 0;
   const lines = new LineReader(
@@ -79,6 +85,54 @@ export async function forwardLines(
     lines.stop();
     input.pause();
     output.off("error", close);
+  }
+}
+
+/** Opens a channel whose frames are left as they are. */
+async function openRaw(contract: AnyContract, connection: ConnectOptions, name: string): Promise<AnyChannel> {
+  const { maxMessageSize = MAX_MESSAGE_SIZE, maxQueued = MAX_QUEUED, resume } = connection;
+  const what = `${contract.name}.${name}`;
+  const requesting = requests(contract, connection);
+  const life = lifetime(connection.signal);
+  const pace = paceOf(connection);
+  const openSocket = sockets(contract, connection, what, requesting.url(bind(contract, name, {}).target));
+  const late = () => timedOut(what, ANSWER_WITHIN);
+  function linkOver(port: Port): Link {
+    const options = { channel: name, side: "client", ...RAW, maxSize: maxMessageSize, maxQueued, pace } as const;
+    const made = link(contract, port, { ...options, onViolation: rethrow });
+    life.signal.addEventListener("abort", () => made.fail(life.signal.reason, 1000, "aborted"));
+    made.channel.closed.then(life.release, life.release);
+    return made;
+  }
+  async function handshake(extra: Readonly<Record<string, string>> = {}): Promise<Port> {
+    const request = lifetime(life.signal);
+    const open = async () => openSocket({ ...(await requesting.headers(undefined, request)), ...extra }, [], request);
+    return within(request, open, ANSWER_WITHIN, late);
+  }
+  try {
+    if (resume === false) return linkOver(await handshake()).channel;
+    const key = { [RESUME]: newKey() };
+    const resumed: Resumed = {
+      contract,
+      what,
+      name,
+      input: {},
+      requests: requesting,
+      headers: undefined,
+      keyed: { Accept: "application/json", ...key },
+      life,
+      pace,
+      Paced: PacedPort,
+      linkOver,
+      openSocket,
+    };
+    return await handshake(key).then(
+      (port) => begin(resumed, port),
+      (error) => recover(resumed, error, () => handshake(key)),
+    );
+  } catch (error) {
+    life.abort(error);
+    throw error;
   }
 }
 

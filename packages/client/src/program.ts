@@ -1,7 +1,7 @@
 import { type ChildProcess, type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
-import { carriersOf, type OpenSocket, type Port, type PortEvents } from "@parlance/wire";
+import type { OpenSocket, Port, PortEvents } from "@parlance/wire";
 import { assertForms, assertLimits, Disconnected, misuse, notify } from "@parlance/wire/errors";
 import { encodeLine, LineReader } from "@parlance/wire/lines";
 import { reasonIn, StderrTail } from "./stderr.js";
@@ -46,9 +46,7 @@ export function program(command: string, args: readonly string[] = [], options: 
     async fetch() {
       throw misuse(`${command} is a program, which carries channels: it has no operations`);
     },
-    async webSocket(_, { maxSize, carriers }) {
-      if (!carriersOf({ carriers }).includes("stdio"))
-        throw misuse(`the contract does not let a program carry this channel: add "stdio" to its \`carriers\``);
+    async webSocket(_, { maxSize }) {
       const child = await start(command, args, options);
       return new ProgramPort(command, child, maxSize, options);
     },

@@ -4,12 +4,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { connect, Disconnected, Violation } from "@parlance/client";
 import { type ProgramOptions, program } from "@parlance/client/node";
-import { based as documented } from "@parlance/protocols/based";
+import { based } from "@parlance/protocols/based";
 import { describe, expect, it } from "vitest";
 import { marked } from "./processes.js";
-
-const channels = { session: { ...documented.channels.session!, carriers: ["stdio", "websocket"] as const } };
-const based = { ...documented, channels };
 
 const agent = fileURLToPath(new URL("./agent.mjs", import.meta.url));
 const soon = { endWithin: 150 };
@@ -111,13 +108,6 @@ describe("a program", () => {
   it("carries no operation", async () => {
     const { started } = start("none");
     await expect(started.fetch(new Request("http://x"))).rejects.toThrow("is a program, which carries channels");
-  });
-
-  it("carries only a channel whose contract lets it", async () => {
-    const { started } = start("none");
-    await expect(connect(documented, started).session()).rejects.toThrow(
-      'the contract does not let a program carry this channel: add "stdio" to its `carriers`',
-    );
   });
 
   it.each([

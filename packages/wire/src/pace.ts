@@ -111,10 +111,9 @@ export class PacedPort implements Port {
     this.#on = on;
     if (!isFirst) return;
     this.#port.listen({
+      ...on,
       frame: (text) => this.#on!.frame(text),
       close: (code, reason, cause) => this.#end(code, reason, cause),
-      closing: on.closing,
-      unread: on.unread,
     });
   }
 

@@ -2,7 +2,7 @@ import type { Carrier, Channel } from "./contract/contract.js";
 import type { Disconnected } from "./errors.js";
 
 /** What may carry a channel. */
-export const carriersOf = ({ carriers = ["websocket"] }: Pick<Channel, "carriers">): readonly Carrier[] => carriers;
+export const carriersOf = ({ carriers = ["websocket"] }: Channel): readonly Carrier[] => carriers;
 
 /** One end of a socket that carries text frames in order. */
 export interface Port {
@@ -147,8 +147,6 @@ export type OpenSocket = (
     /** Bytes of one message. */
     readonly maxSize: number;
     readonly signal?: AbortSignal | undefined;
-    /** What the contract lets carry the channel. */
-    readonly carriers?: readonly Carrier[] | undefined;
   },
 ) => Promise<Port | { readonly refused: SocketRefused }>;
 

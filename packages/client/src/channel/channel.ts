@@ -1,4 +1,4 @@
-import type { AnyContract, CallOptions, Codec, Input, Json, Port } from "@parlance/wire";
+import type { AnyContract, CallOptions, Input, Json, Port } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { notify } from "@parlance/wire/errors";
 import { type AnyChannel, type Link, link, type Pace, PacedPort } from "@parlance/wire/link";
@@ -22,12 +22,6 @@ import { switchPort } from "./switch.js";
 
 export type OpenOptions = CallOptions & { readonly open?: Readonly<Record<string, Json>> };
 
-interface OwnOptions {
-  readonly key?: string | undefined;
-  /** @default that of the contract */
-  readonly codec?: Pick<Codec, "encode" | "decode"> | undefined;
-}
-
 /** Opens a channel: its socket, then the protocol's opening message. With a key, the channel is resumable. */
 export async function openChannel(
   contract: AnyContract,
@@ -35,15 +29,15 @@ export async function openChannel(
   requests: Requests,
   name: string,
   input: Input,
-  { key = ticketKey(connection), open, codec, headers, signal }: OpenOptions & OwnOptions,
+  { key = ticketKey(connection), open, headers, signal }: OpenOptions & { readonly key?: string | undefined },
 ): Promise<AnyChannel> {
   const { answerTimeout = ANSWER_TIMEOUT, webSocket, token } = connection;
   const what = `${contract.name}.${name}`;
   const address = requests.url(bind(contract, name, input).target);
-  const openSocket = sockets(contract, connection, what, address, contract.channels[name]!.carriers);
+  const openSocket = sockets(contract, connection, what, address);
   const life = lifetime(connection.signal, signal);
   const pace = paceOf(connection);
-  const linkOver = (port: Port): Link => linked(contract, connection, name, life.signal, port, open, codec);
+  const linkOver = (port: Port): Link => linked(contract, connection, name, life.signal, port, open);
   const keyed = { Accept: "application/json", [RESUME]: key ?? "" };
   const resumed = {
     contract,
@@ -148,20 +142,17 @@ function linked(
   signal: AbortSignal,
   port: Port,
   open?: Readonly<Record<string, Json>>,
-  codec?: OwnOptions["codec"],
 ): Link {
   const described = contract.channels[channel]!;
   const made = link(contract, port, {
     channel,
     side: "client",
-    ...(codec ?? {
-      encode: messageEncoder(contract, { side: "client", names: described.client, profile: connection.profile }),
-      decode: messageDecoder(contract, {
-        side: "server",
-        names: described.server,
-        checks: contract.checks,
-        reads: contract.reads,
-      }),
+    encode: messageEncoder(contract, { side: "client", names: described.client, profile: connection.profile }),
+    decode: messageDecoder(contract, {
+      side: "server",
+      names: described.server,
+      checks: contract.checks,
+      reads: contract.reads,
     }),
     maxSize: connection.maxMessageSize ?? MAX_MESSAGE_SIZE,
     maxQueued: connection.maxQueued ?? MAX_QUEUED,

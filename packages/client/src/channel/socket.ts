@@ -1,4 +1,4 @@
-import type { AnyContract, Carrier, OpenSocket, Port, PortEvents } from "@parlance/wire";
+import type { AnyContract, OpenSocket, Port, PortEvents } from "@parlance/wire";
 import { brief, Disconnected, disconnected, MAX_QUOTED, misuse, notify } from "@parlance/wire/errors";
 import { socketPort } from "@parlance/wire/link";
 import { refusalOf, why } from "../failures.js";
@@ -14,20 +14,13 @@ export function sockets(
   { webSocket = globalWebSocket, maxMessageSize = MAX_MESSAGE_SIZE, token }: ConnectOptions,
   what: string,
   url: string,
-  carriers?: readonly Carrier[],
 ): (headers: Readonly<Record<string, string>>, protocols: string[], request: Lifetime) => Promise<Port> {
   const shown = brief(url, MAX_QUOTED);
   return async (headers, protocols, { signal }) => {
     let opened: Awaited<ReturnType<OpenSocket>>;
     try {
       signal.throwIfAborted();
-      opened = await webSocket(url.replace(/^http/, "ws"), {
-        headers,
-        protocols,
-        maxSize: maxMessageSize,
-        signal,
-        carriers,
-      });
+      opened = await webSocket(url.replace(/^http/, "ws"), { headers, protocols, maxSize: maxMessageSize, signal });
     } catch (cause) {
       signal.throwIfAborted();
       // A mistake in the caller's code, such as a missing WebSocket, or a program that did not start: a retry would not help.
@@ -102,7 +95,7 @@ function guarded(port: Port, signal: AbortSignal): Port {
     on = events;
     if (over) return events.close(...over);
     const frame = (text: string) => over || events.frame(text);
-    safely(() => port.listen({ frame, close: end, unread: events.unread }));
+    safely(() => port.listen({ ...events, frame, close: end }));
   }
 
   if (signal.aborted) unused();
