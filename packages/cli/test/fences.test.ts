@@ -15,6 +15,7 @@ const documents = execFileSync("git", ["ls-files", "*.md"], { cwd: root, encodin
 const others = /^(sh|text|jsonl?|python|tsx|yaml|diff|nginx)$/;
 /** Where a part of a program is shown: it needs a server, an editor, a Redis or a bundler that no test has here. */
 const parts = [
+  "docs/contract.md",
   "docs/deployment.md",
   // Next.js compiles its own, in the packaging tests.
   "docs/frameworks.md",

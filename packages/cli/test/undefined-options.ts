@@ -61,18 +61,37 @@ export function undefinedOptions(root: string): string[] {
     const module = checker.getSymbolAtLocation(program.getSourceFile(file)!);
     return checker.getExportsOfModule(module!).flatMap((exported) => {
       const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported;
-      const isType = symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias);
-      if (!isType || !WRITTEN.test(exported.name)) return [];
-      const type = checker.getDeclaredTypeOfSymbol(symbol);
-      if (type.isUnion() || (type as ts.InterfaceType).typeParameters?.length) return [];
-      return type
-        .getProperties()
-        .filter(({ flags }) => flags & ts.SymbolFlags.Optional)
-        .map(({ name }) => {
-          const key = JSON.stringify(name);
-          const written = `import("${entry}").${exported.name}`;
-          return `({ ${key}: undefined }) satisfies Partial<Pick<${written}, ${key}>>;`;
-        });
+      const written = `import("${entry}").${exported.name}`;
+      if (symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.TypeAlias))
+        return WRITTEN.test(exported.name) ? linesOf(checker.getDeclaredTypeOfSymbol(symbol), written) : [];
+      return parametersOf(checker, symbol).flatMap(([list, type], at) =>
+        WRITTEN.test((type.aliasSymbol ?? type.symbol)?.name ?? "")
+          ? linesOf(type, `NonNullable<${list}<typeof ${written}>[${at}]>`)
+          : [],
+      );
     });
   });
+}
+
+/** The parameters of a function or of a class's constructor: a program need not name their types. */
+function parametersOf(checker: ts.TypeChecker, symbol: ts.Symbol): [list: string, type: ts.Type][] {
+  const own = symbol.valueDeclaration && checker.getTypeOfSymbol(symbol);
+  const lists = { Parameters: own?.getCallSignatures(), ConstructorParameters: own?.getConstructSignatures() };
+  return Object.entries(lists).flatMap(([list, signatures]) =>
+    (signatures?.at(-1)?.parameters ?? []).map((parameter): [string, ts.Type] => [
+      list,
+      checker.getNonNullableType(checker.getTypeOfSymbol(parameter)),
+    ]),
+  );
+}
+
+function linesOf(type: ts.Type, written: string): string[] {
+  if (type.isUnion() || (type as ts.InterfaceType).typeParameters?.length) return [];
+  return type
+    .getProperties()
+    .filter(({ flags }) => flags & ts.SymbolFlags.Optional)
+    .map(({ name }) => {
+      const key = JSON.stringify(name);
+      return `({ ${key}: undefined }) satisfies Partial<Pick<${written}, ${key}>>;`;
+    });
 }

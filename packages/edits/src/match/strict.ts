@@ -10,7 +10,7 @@ import { asIs, readTarget, type Target } from "./target.js";
 
 export interface StrictOptions {
   /** Trust a hunk without context to stand where it says, as `git apply --unidiff-zero` does. */
-  readonly unidiffZero?: boolean;
+  readonly unidiffZero?: boolean | undefined;
 }
 
 /** Lines that earlier hunks have matched, sorted, by how many lines each made the text longer, and all of them together. */

@@ -11,13 +11,13 @@ import { attempt, lost, refuse, Unreadable } from "./message.js";
 
 export interface StrReplaceOptions {
   /** The file that calls without a path are about. */
-  path?: string;
+  path?: string | undefined;
   /**
    * The file's text. With it `old_str` may be a part of a line, as the tools allow: it is widened to whole lines where it
    * stands exactly once, and to each of its places where the call replaces all. A patch is of whole lines, so without the text the
    * first will not be found, and the second is refused.
    */
-  text?: string;
+  text?: string | undefined;
 }
 
 /**
