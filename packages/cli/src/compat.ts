@@ -14,15 +14,18 @@ Prints what changed from OLD to NEW (default ./schemas), what it breaks and why.
 clients do. NEW is a contract's folder or a folder of contracts. OLD is one too, or a git revision: "main" is NEW
 as it is there, "HEAD~1:schemas/loco" another path of the repository, and "v1..v2" compares two revisions.
 
-What breaks: client, an existing client of the new server; server, a server that expects what new clients no longer send;
-source, a program that is compiled against the new types.
+What breaks: client, an existing client of the new server; server, an existing server that new clients no longer understand;
+source, a program that is compiled against the new types. Schemas are compared by the values that they allow, so moving or
+rewriting one breaks nobody. An example is a value that the other side refuses. A change that cannot be decided is a warning.
 
   --fail-on WHO      what is an error: client, server, source, none, or several with commas (default client,server)
   --accepted FILE    changes that are known (default compat.json, where it is): [{ "change": "FILE#POINTER", "reason", "until" }],
                      with the last day they are accepted as YYYY-MM-DD
-  --json             one JSON document: { "changes": [{ contract, breaks, what, why, file, line, pointer, accepted? }] }
+  --json             one JSON document: { "changes": [{ contract, breaks, what, why, file, line, pointer, example?, unclear?,
+                     accepted? }] }
 
-Exit codes: 0 nothing breaks whom --fail-on names, 1 something does, 2 usage, or a contract that cannot be read.
+Exit codes: 0 nothing breaks whom --fail-on names, 1 something does, or an accepted change is not there, 2 usage, or a contract
+that cannot be read.
 `;
 
 interface Located extends Change {
@@ -48,60 +51,92 @@ export async function command(argv: string[], io: Io): Promise<number> {
     throw new UsageError(`--fail-on ${wrong}: it is client, server, source or none, or several with commas`);
   const [first, now = "schemas"] = positionals;
   if (first === undefined) throw new UsageError("OLD is needed: a folder, or a git revision such as main");
-  const accepted = await acceptedIn(values.accepted, io);
-  const changes = (await compared(first, now, io)).map((change) => {
+  const file = values.accepted ?? "compat.json";
+  const accepted = await acceptedIn(file, values.accepted !== undefined, io);
+  const found = await compared(first, now, io);
+  const keys = new Set(found.map(keyOf));
+  const unknown = [...accepted.keys()].filter((key) => !keys.has(key));
+  const changes = found.map((change) => {
     const reason = accepted.get(keyOf(change));
     return reason === undefined ? change : { ...change, accepted: reason };
   });
   const breaking = changes.filter(
     (one) => one.accepted === undefined && one.breaks.some((who) => failing.includes(who)),
   );
-  if (values.json) {
-    io.out(`${JSON.stringify({ changes }, null, 2)}\n`);
-    return breaking.length === 0 ? exit.fine : exit.findings;
-  }
+  if (values.json) io.out(`${JSON.stringify({ changes }, null, 2)}\n`);
+  else report(changes, breaking, io);
+  for (const key of unknown) io.err(`${file}: nothing changed at ${key}; remove the entry or correct it\n`);
+  return breaking.length + unknown.length === 0 ? exit.fine : exit.findings;
+}
+
+/** Prints the changes: those that break nobody whom the command fails on, then the undecided, then the others. */
+function report(changes: readonly Located[], breaking: readonly Located[], io: Io): void {
+  const unclear = changes.filter((one) => one.unclear && one.accepted === undefined && !breaking.includes(one));
   for (const change of changes)
-    if (!breaking.includes(change)) {
+    if (!breaking.includes(change) && !unclear.includes(change)) {
       const whom = change.accepted === undefined ? named(change) : `accepted: ${change.accepted}`;
       io.out(`${change.file}:${change.line}: ${change.what} [${whom}]\n`);
     }
+  print(
+    unclear.map((one) => ({ ...remark(one), severity: "warning" as const })),
+    io,
+  );
   print(breaking.map(remark), io);
-  io.err(`${changes.length} ${changes.length === 1 ? "change" : "changes"}, ${breaking.length} breaking\n`);
-  return breaking.length === 0 ? exit.fine : exit.findings;
+  const counts = [
+    `${changes.length} ${changes.length === 1 ? "change" : "changes"}`,
+    `${breaking.length} breaking`,
+    ...(unclear.length > 0 ? [`${unclear.length} unclear`] : []),
+  ];
+  io.err(`${counts.join(", ")}\n`);
 }
 
 /** How compat.json names a change: as it is printed, without the line. */
 const keyOf = ({ file, pointer }: Change) => `${file}#${pointer}`;
 
-const named = ({ breaks }: Change) => `breaks ${breaks.length === 0 ? "nobody" : breaks.join(" and ")}`;
+const named = ({ breaks, unclear }: Change) =>
+  breaks.length > 0 ? `breaks ${breaks.join(" and ")}` : unclear ? "unclear" : "breaks nobody";
+
+/** Characters of an example that are printed. */
+const MAX_SHOWN = 120;
 
 const remark = (change: Located): Remark => {
-  const { contract, what, why, file, line, pointer } = change;
-  return { contract, rule: named(change), message: `${what}: ${why}`, file, line, pointer };
+  const { contract, what, why, file, line, pointer, example } = change;
+  const shown = example === undefined ? "" : JSON.stringify(example);
+  const value = shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
+  const message = `${what}: ${why}${value && `, for example ${value}`}`;
+  return { contract, rule: named(change), message, file, line, pointer };
 };
 
-/** The accepted changes, with the reason of each. An expired one, or one without a reason, is an error. */
-async function acceptedIn(path: string | undefined, io: Io): Promise<ReadonlyMap<string, string>> {
-  const file = path ?? "compat.json";
+/** The listed changes, with the reason of each. An expired one is reported, and has no reason any more. */
+async function acceptedIn(file: string, needed: boolean, io: Io): Promise<ReadonlyMap<string, string | undefined>> {
   const text = await readFile(resolve(io.cwd, file), "utf8").catch((error: Error) => {
-    if (path !== undefined) throw error;
+    if (needed) throw error;
     return "[]";
   });
-  let list: { change?: unknown; reason?: unknown; until?: unknown }[];
+  let list: unknown;
   try {
     list = JSON.parse(text);
   } catch {
     throw new UsageError(`${file} is not JSON`);
   }
   const today = new Date().toISOString().slice(0, 10);
-  const accepted = new Map<string, string>();
-  for (const { change, reason, until } of list) {
-    if (typeof change !== "string" || typeof reason !== "string" || !/^\d{4}-\d\d-\d\d$/.test(String(until)))
+  const accepted = new Map<string, string | undefined>();
+  if (!Array.isArray(list)) throw new UsageError(`${file}: it is a list of accepted changes`);
+  for (const entry of list as ({ change?: unknown; reason?: unknown; until?: unknown } | null)[]) {
+    const { change, reason, until } = entry ?? {};
+    if (typeof change !== "string" || typeof reason !== "string" || !isDay(until))
       throw new UsageError(`${file}: each entry has "change", "reason" and "until", a day such as 2027-01-31`);
-    if (String(until) < today) io.err(`${file}: ${change} was accepted until ${until}\n`);
-    else accepted.set(change, reason);
+    const isOver = String(until) < today;
+    if (isOver) io.err(`${file}: ${change} was accepted until ${until}\n`);
+    accepted.set(change, isOver ? undefined : reason);
   }
   return accepted;
+}
+
+/** Whether it is a day of the calendar, as YYYY-MM-DD. */
+function isDay(text: unknown): boolean {
+  const time = typeof text === "string" && /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text as string);
 }
 
 async function compared(first: string, now: string, io: Io): Promise<Located[]> {

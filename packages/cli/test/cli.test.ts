@@ -1,9 +1,8 @@
-import { execFileSync } from "node:child_process";
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
-import { COMMANDS, folder, parlance, write } from "./terminal.js";
+import { COMMANDS, edit, extended, folder, parlance, started, write } from "./terminal.js";
 
 const contents = async (path: string) =>
   Object.fromEntries(
@@ -11,20 +10,6 @@ const contents = async (path: string) =>
       (await readdir(path)).sort().map(async (name) => [name, await readFile(join(path, name), "utf8")]),
     ),
   );
-
-/** Changes one file of the contract that init writes. */
-const edit = async (cwd: string, file: string, from: string, to: string) => {
-  const path = join(cwd, "schemas/my-agent", file);
-  const text = await readFile(path, "utf8");
-  expect(text).toContain(from);
-  await writeFile(path, text.replace(from, to));
-};
-
-const started = async () => {
-  const cwd = await folder();
-  await parlance(cwd, "init");
-  return cwd;
-};
 
 describe("parlance", () => {
   test("without a command tells what there is, as a fault", async () => {
@@ -222,18 +207,6 @@ describe("generate", () => {
   });
 });
 
-/** `my-agent` as init writes it, and `their-agent`, which extends it by one optional property. */
-const extended = async () => {
-  const cwd = await started();
-  const own = JSON.parse(await readFile(join(cwd, "schemas/my-agent/messages/text.json"), "utf8"));
-  own.properties.model = { type: "string", description: "Which model says it." };
-  await write(cwd, {
-    "schemas/their-agent/contract.json": '{\n  "name": "their-agent",\n  "extends": "../my-agent"\n}\n',
-    "schemas/their-agent/messages/text.json": JSON.stringify(own, null, 2),
-  });
-  return cwd;
-};
-
 describe("a contract that extends another", () => {
   test("is linted, generated, documented and compared as any other", async () => {
     const cwd = await extended();
@@ -253,123 +226,5 @@ describe("a contract that extends another", () => {
       /^schemas\/my-agent\/contract\.json:\d+ \/operations\/prompt\/answer\/stream\/end\/0: "gone" is/m,
     );
     expect(out).toMatch(/^schemas\/their-agent\/messages\/text\.json:3 \/title: "text message" is not PascalCase/m);
-  });
-});
-
-describe("compat", () => {
-  const repository = async () => {
-    const cwd = await started();
-    const git = (...words: string[]) => execFileSync("git", words, { cwd, stdio: "pipe" });
-    git("init", "-q", "-b", "main");
-    git("add", ".");
-    git("-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m", "One.");
-    return cwd;
-  };
-
-  test.each(["main", "HEAD:schemas", "main:./schemas/"])("compares with the git revision %s", async (revision) => {
-    const cwd = await repository();
-    expect(await parlance(cwd, `compat ${revision}`)).toEqual({ code: 0, out: "", err: "0 changes, 0 breaking\n" });
-    await edit(cwd, "contract.json", '"/prompt"', '"/ask"');
-    const { code, out } = await parlance(cwd, `compat ${revision}`);
-    expect(code).toBe(1);
-    expect(out.split("\n")).toEqual([
-      "schemas/my-agent/contract.json:30: the path /ask was added [breaks nobody]",
-      "schemas/my-agent/contract.json:30 /operations/prompt/path: the path /prompt was removed; the path is now /ask: existing clients use the old form [breaks client]",
-      "",
-    ]);
-  });
-
-  test("compares one contract with one of a revision", async () => {
-    const cwd = await repository();
-    await edit(cwd, "messages/prompt.json", '"PromptBody"', '"AskBody"');
-    expect((await parlance(cwd, "compat HEAD:schemas/my-agent schemas/my-agent")).code).toBe(0);
-    expect((await parlance(join(cwd, "schemas"), "compat main my-agent")).code).toBe(0);
-  });
-
-  test("reads what a contract of a revision extends from the same revision", async () => {
-    const cwd = await extended();
-    const git = (...words: string[]) => execFileSync("git", words, { cwd, stdio: "pipe" });
-    git("init", "-q", "-b", "main");
-    git("add", ".");
-    git("-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m", "One.");
-    expect(await parlance(cwd, "compat main")).toEqual({ code: 0, out: "", err: "0 changes, 0 breaking\n" });
-    await edit(cwd, "contract.json", '"/prompt"', '"/ask"');
-    for (const schemas of ["schemas", "schemas/their-agent"]) {
-      const { code, out } = await parlance(cwd, `compat main ${schemas}`);
-      expect(code).toBe(1);
-      expect(out).toContain(
-        "my-agent/contract.json:30 /operations/prompt/path: the path /prompt was removed; the path is now /ask",
-      );
-    }
-  });
-
-  test("compares two folders, and tells contracts that are new and gone", async () => {
-    const cwd = await started();
-    await parlance(cwd, "init next/my-agent");
-    await parlance(cwd, "init next/other");
-    expect((await parlance(cwd, "compat schemas next")).out).toBe(
-      "next/other/contract.json:1: the contract other was added [breaks nobody]\n",
-    );
-    const { code, out } = await parlance(cwd, "compat next schemas --json");
-    expect(code).toBe(1);
-    expect(JSON.parse(out)).toEqual({
-      changes: [
-        {
-          contract: "other",
-          breaks: ["client", "server", "source"],
-          why: "both sides are built for it",
-          what: "the contract other was removed",
-          file: "next/other/contract.json",
-          line: 1,
-          pointer: "",
-        },
-      ],
-    });
-  });
-
-  test("accepts what compat.json names, until its day, and fails on whom --fail-on names", async () => {
-    const cwd = await repository();
-    await edit(cwd, "messages/prompt.json", '"PromptBody"', '"AskBody"');
-    expect((await parlance(cwd, "compat main")).code).toBe(0);
-    expect((await parlance(cwd, "compat main --fail-on source")).code).toBe(1);
-    const change = "schemas/my-agent/messages/prompt.json#/title";
-    const known = (until: string) => JSON.stringify([{ change, reason: "Nobody imports it.", until }]);
-    await write(cwd, { "compat.json": known("2999-12-31") });
-    const { code, out } = await parlance(cwd, "compat main --fail-on source");
-    expect({ code, out }).toEqual({
-      code: 0,
-      out: "schemas/my-agent/messages/prompt.json:3: the type PromptBody was renamed to AskBody [accepted: Nobody imports it.]\n",
-    });
-    await write(cwd, { "compat.json": known("2020-01-01") });
-    const over = await parlance(cwd, "compat main --fail-on source");
-    expect(over.code).toBe(1);
-    expect(over.err).toContain(`compat.json: ${change} was accepted until 2020-01-01\n`);
-    expect((await parlance(cwd, "compat main --fail-on everyone")).err).toContain(
-      "it is client, server, source or none",
-    );
-  });
-
-  test("compares two revisions, and says in a shallow clone that more history is needed", async () => {
-    const cwd = await repository();
-    expect((await parlance(cwd, "compat main..HEAD")).err).toBe("0 changes, 0 breaking\n");
-    const shallow = await folder();
-    execFileSync("git", ["clone", "-q", "--depth", "1", `file://${cwd}`, shallow], { stdio: "pipe" });
-    expect((await parlance(shallow, "compat v1")).err).toContain("fetch more of it (in CI, fetch-depth: 0)");
-  });
-
-  test("says that a revision is none, and that it has no contract", async () => {
-    const cwd = await repository();
-    expect((await parlance(cwd, "compat nope")).err).toBe(
-      "parlance compat: nope is neither a folder nor a git revision\n",
-    );
-    expect((await parlance(cwd, "compat main:docs")).err).toBe("parlance compat: main:docs has no contract in docs\n");
-  });
-
-  test("exits 2 where a version cannot be read, and says why", async () => {
-    const cwd = await repository();
-    await edit(cwd, "messages/text.json", "{", "");
-    const { code, err } = await parlance(cwd, "compat main");
-    expect(code).toBe(2);
-    expect(err).toContain("parlance compat: my-agent/messages/text.json: is not JSON");
   });
 });

@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { Io } from "../src/io.js";
 import { run } from "../src/run.js";
 
@@ -110,3 +110,30 @@ export function start(cwd: string, words: string, given: Partial<Pick<Io, "env" 
     stop,
   };
 }
+
+/** Changes one file of the contract that init writes. */
+export const edit = async (cwd: string, file: string, from: string, to: string) => {
+  const path = join(cwd, "schemas/my-agent", file);
+  const text = await readFile(path, "utf8");
+  expect(text).toContain(from);
+  await writeFile(path, text.replace(from, to));
+};
+
+/** A folder with the contract that init writes. */
+export const started = async () => {
+  const cwd = await folder();
+  await parlance(cwd, "init");
+  return cwd;
+};
+
+/** The same beside a contract that extends it. */
+export const extended = async () => {
+  const cwd = await started();
+  const own = JSON.parse(await readFile(join(cwd, "schemas/my-agent/messages/text.json"), "utf8"));
+  own.properties.model = { type: "string", description: "Which model says it." };
+  await write(cwd, {
+    "schemas/their-agent/contract.json": '{\n  "name": "their-agent",\n  "extends": "../my-agent"\n}\n',
+    "schemas/their-agent/messages/text.json": JSON.stringify(own, null, 2),
+  });
+  return cwd;
+};

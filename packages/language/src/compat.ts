@@ -1,15 +1,15 @@
 import type { Auth, ContractDocument, Exchange, FaultPlaces } from "@parlance/wire";
 import { escapeStep } from "@parlance/wire/internal/pointer";
 import { channels, operations } from "./compat/calls.js";
-import { type Change, either, inContract, match, ofNarrow, same, say, type Writers } from "./compat/change.js";
+import { type Change, either, inContract, match, same, say, type Writers } from "./compat/change.js";
 import { methods } from "./compat/methods.js";
-import { titledChanges } from "./compat/schemas.js";
+import { titled, type Versions, versionsOf } from "./compat/place.js";
+import { schemaChanges } from "./compat/schemas.js";
 import { namesType } from "./schema.js";
 import { subschemas } from "./walk.js";
 
 export type { Breaks, Change, Party } from "./compat/change.js";
 
-const client: Writers = new Set(["client"]);
 const server: Writers = new Set(["server"]);
 
 /**
@@ -18,15 +18,16 @@ const server: Writers = new Set(["server"]);
  * reading tolerances and retries break nobody.
  */
 export function compat(old: ContractDocument, now: ContractDocument): Change[] {
+  const versions = versionsOf(old, now);
   const changes = [
     ...header(old, now),
-    ...operations(old, now),
-    ...channels(old, now),
-    ...messages(old, now),
+    ...operations(versions),
+    ...channels(versions),
+    ...messages(versions),
     ...exchanges(old, now),
-    ...methods(old, now),
+    ...methods(versions),
     ...tolerances(old, now),
-    ...faults(old, now),
+    ...faults(versions),
     ...renamed(old, now),
   ];
   return merged(changes).sort(
@@ -77,7 +78,8 @@ function* credentials(a: Auth | undefined, b: Auth | undefined): Generator<Chang
     yield inContract(["client"], "/auth/header", `the API key was in ${a.header} and is in ${b.header}`);
 }
 
-function* messages(old: ContractDocument, now: ContractDocument): Generator<Change> {
+function* messages(versions: Versions): Generator<Change> {
+  const { old, now } = versions;
   const [before, after] = [old.contract.messages, now.contract.messages];
   const { kept } = match(Object.keys(before), Object.keys(after));
   for (const name of kept) {
@@ -90,7 +92,8 @@ function* messages(old: ContractDocument, now: ContractDocument): Generator<Chan
         `the shape that identifies ${name} was ${say(a.shape)} and is ${say(b.shape)}`,
       );
     if (a.fault || b.fault) yield* places(a.fault, b.fault, `${at}/fault`);
-    yield* titledChanges(old, now, a.schema, b.schema, new Set([...writersOf(old, name), ...writersOf(now, name)]));
+    const writers = new Set([...writersOf(old, name), ...writersOf(now, name)]);
+    yield* schemaChanges(versions, titled(versions, "old", a.schema), titled(versions, "now", b.schema), writers);
   }
   const order = (document: ContractDocument) =>
     Object.keys(document.contract.messages).filter((name) => kept.includes(name));
@@ -140,9 +143,8 @@ function* exchanges(old: ContractDocument, now: ContractDocument): Generator<Cha
     const index = after.indexOf(one);
     const { ask, by } = list(now)[index]!;
     const known = ask in old.contract.messages;
-    const answering = by === "server" ? client : server;
     yield inContract(
-      known ? ofNarrow(answering).breaks : [],
+      !known ? [] : by === "server" ? ["client", "source"] : ["source"],
       `/exchanges/${index}`,
       `the ${one} now expects an answer`,
     );
@@ -170,10 +172,10 @@ function* tolerances(old: ContractDocument, now: ContractDocument): Generator<Ch
     yield inContract(["client"], "/profile", `the default profile was ${was ?? "none"} and is ${is ?? "none"}`);
 }
 
-function* faults(old: ContractDocument, now: ContractDocument): Generator<Change> {
-  const [a, b] = [old.contract.fault, now.contract.fault];
+function* faults(versions: Versions): Generator<Change> {
+  const [a, b] = [versions.old.contract.fault, versions.now.contract.fault];
   yield* places(a, b, "/fault");
-  yield* titledChanges(old, now, a.schema, b.schema, server);
+  yield* schemaChanges(versions, titled(versions, "old", a.schema), titled(versions, "now", b.schema), server);
   const codes = match(Object.keys(a.codes ?? {}), Object.keys(b.codes ?? {}));
   for (const code of codes.gone) yield inContract(["client"], `/fault/codes/${code}`, `the code ${code} was removed`);
   for (const code of codes.added) yield inContract([], `/fault/codes/${code}`, `the code ${code} was added`);

@@ -9,15 +9,15 @@ interface Case extends Edit {
   readonly change: string;
   /** What the old contract has that the sound one has not. */
   readonly before?: Edit;
-  /** Whom it breaks of client, server and source (or nobody), the place, what changed, and the reason of the verdict. */
+  /** Whom it breaks of client, server and source (or nobody), the place, what changed, the reason of the verdict, and an example. */
   readonly changes: readonly string[];
 }
 
 const cases: readonly Case[] = table(readFileSync(new URL("./compat.jsonl", import.meta.url), "utf8"));
 const parts = [...new Set(cases.map(({ part }) => part))];
 
-const told = ({ breaks, file, pointer, what, why }: Change) =>
-  `${breaks.join("+") || "nobody"}: ${file}#${pointer} ${what} (${why})`;
+const told = ({ breaks, file, pointer, what, why, example, unclear }: Change) =>
+  `${unclear ? "unclear" : breaks.join("+") || "nobody"}: ${file}#${pointer} ${what} (${why})${example === undefined ? "" : ` ${JSON.stringify(example)}`}`;
 
 describe.each(parts)("compat of %s", (part) => {
   test.each(cases.filter((one) => one.part === part))("tells $change", ({ before, changes, ...edit }) => {

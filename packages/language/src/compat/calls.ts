@@ -1,10 +1,12 @@
-import type { ChannelContract as Channel, ContractDocument, Operation, Schema, Stream } from "@parlance/wire";
-import { headersSchema, inputSchema } from "../schema.js";
+import type { ChannelContract as Channel, Operation, Stream } from "@parlance/wire";
 import { type Change, inContract, match, same, say } from "./change.js";
-import { schemaChanges, titledChanges, type Version } from "./schemas.js";
+import { headersOf, inputOf, titled, type Versions } from "./place.js";
+import { schemaChanges } from "./schemas.js";
 
-export function* operations(old: ContractDocument, now: ContractDocument): Generator<Change> {
-  const [before, after] = [old.contract.operations, now.contract.operations];
+const server = new Set(["server"] as const);
+
+export function* operations(versions: Versions): Generator<Change> {
+  const [before, after] = [versions.old.contract.operations, versions.now.contract.operations];
   const { pairs, gone, added } = paired(before, after);
   for (const name of gone)
     yield inContract(["client", "source"], `/operations/${name}`, `the operation ${name} was removed`);
@@ -24,7 +26,7 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
         `${at}/answer/status`,
         `the status was ${a.answer.status} and is ${b.answer.status}`,
       );
-    yield* inputs(old, now, [was, name], at);
+    yield* inputs(versions, [was, name], [a, b], at);
     const taken = (one: Operation) => one.binary ?? (one.body === undefined ? "empty" : "JSON");
     if (taken(a) !== taken(b) && (a.binary ?? b.binary) !== undefined)
       yield inContract(
@@ -36,7 +38,13 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
       ["json", "text", "binary", "stream"].find((one) => one in answer) ?? "empty";
     if (kind(a) !== kind(b))
       yield inContract(["client", "server", "source"], `${at}/answer`, `the answer was ${kind(a)} and is ${kind(b)}`);
-    else if (a.answer.json) yield* titledChanges(old, now, a.answer.json, b.answer.json!, new Set(["server"]));
+    else if (a.answer.json)
+      yield* schemaChanges(
+        versions,
+        titled(versions, "old", a.answer.json),
+        titled(versions, "now", b.answer.json!),
+        server,
+      );
     else if (a.answer.stream) yield* stream(a.answer.stream, b.answer.stream!, `${at}/answer/stream`);
     else if (a.answer.text !== b.answer.text)
       yield inContract(
@@ -50,7 +58,7 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
         `${at}/answer/binary`,
         `the content type was ${a.answer.binary} and is ${b.answer.binary}`,
       );
-    yield* answerHeaders(old, now, [was, name], `${at}/answer/headers`);
+    yield* answerHeaders(versions, [was, name], `${at}/answer/headers`);
     const statuses = match(Object.keys(a.faults ?? {}), Object.keys(b.faults ?? {}));
     for (const status of statuses.gone)
       yield inContract([], `${at}/faults/${status}`, `the status ${status} was removed`);
@@ -67,13 +75,8 @@ export function* operations(old: ContractDocument, now: ContractDocument): Gener
 }
 
 /** What a server writes beside the body. The first header, and the last, change what a call returns. */
-function* answerHeaders(
-  old: ContractDocument,
-  now: ContractDocument,
-  [was, is]: readonly [string, string],
-  at: string,
-): Generator<Change> {
-  const [before, after] = [headersSchema(old, was), headersSchema(now, is)];
+function* answerHeaders(versions: Versions, [was, is]: readonly [string, string], at: string): Generator<Change> {
+  const [before, after] = [headersOf(versions, "old", was), headersOf(versions, "now", is)];
   if (!before !== !after)
     yield inContract(
       ["source"],
@@ -81,21 +84,14 @@ function* answerHeaders(
       after ? "a call now returns { headers, body }" : "a call now returns the body without headers",
     );
   if (!before) return;
-  const version = (document: ContractDocument, schema: Schema): Version => ({
-    document,
-    schema,
-    file: "contract.json",
-    pointer: "",
-  });
-  const none = { ...before, properties: {}, required: [] };
-  for (const one of schemaChanges(version(old, before), version(now, after ?? none), new Set(["server"])))
-    yield { ...one, pointer: `${at}${one.pointer.replace(/^\/properties/, "")}` };
+  const none = { type: "object", properties: {}, required: [] };
+  yield* schemaChanges(versions, before, after ?? { ...before, age: "now", schema: none }, server);
 }
 
 const form = ({ faults }: Operation, status: string) => (faults?.[status]?.text ? "text" : "JSON");
 
-export function* channels(old: ContractDocument, now: ContractDocument): Generator<Change> {
-  const [before, after] = [old.contract.channels, now.contract.channels];
+export function* channels(versions: Versions): Generator<Change> {
+  const [before, after] = [versions.old.contract.channels, versions.now.contract.channels];
   const { pairs, gone, added } = paired(before, after);
   for (const name of gone)
     yield inContract(["client", "source"], `/channels/${name}`, `the channel ${name} was removed`);
@@ -105,7 +101,7 @@ export function* channels(old: ContractDocument, now: ContractDocument): Generat
     const at = `/channels/${name}`;
     if (was !== name) yield inContract(["source"], at, `the channel ${was} was renamed to ${name}`);
     yield* paths(a, b, at);
-    yield* inputs(old, now, [was, name], at);
+    yield* inputs(versions, [was, name], [a, b], at);
     for (const side of ["client", "server"] as const) {
       yield* said(a[side], b[side], `${at}/${side}`, side);
       if (a.open?.[side] !== b.open?.[side])
@@ -125,11 +121,27 @@ export function* channels(old: ContractDocument, now: ContractDocument): Generat
   }
 }
 
+/** A path without the names of its parameters, which are not on the wire. */
+const nameless = (path: string) => path.replace(/\{[^}]*\}/g, "{}");
+const parametersOf = (path: string) => [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name!);
+
 function* paths(a: Operation | Channel, b: Operation | Channel, at: string): Generator<Change> {
-  const places = match([a.path, ...(a.alsoAt ?? [])], [b.path, ...(b.alsoAt ?? [])]);
+  const all = ({ path, alsoAt = [] }: Operation | Channel) =>
+    new Map([path, ...alsoAt].map((one) => [nameless(one), one]));
+  const [before, after] = [all(a), all(b)];
+  const places = match(before.keys(), after.keys());
   for (const path of places.gone)
-    yield inContract(["client"], `${at}/path`, `the path ${path} was removed; the path is now ${b.path}`);
-  for (const path of places.added) yield inContract([], `${at}/path`, `the path ${path} was added`);
+    yield inContract(["client"], `${at}/path`, `the path ${before.get(path)} was removed; the path is now ${b.path}`);
+  for (const path of places.added) yield inContract([], `${at}/path`, `the path ${after.get(path)} was added`);
+}
+
+/** The new names of path parameters. */
+function renamedIn(a: Operation | Channel, b: Operation | Channel): Map<string, string> {
+  if (nameless(a.path) !== nameless(b.path)) return new Map();
+  const names = parametersOf(b.path);
+  return new Map(
+    parametersOf(a.path).flatMap((was, index) => (was === names[index] ? [] : [[was, names[index]!] as const])),
+  );
 }
 
 /** Matches calls by name, and the rest by route: those were renamed. */
@@ -139,7 +151,8 @@ function paired<C extends Operation | Channel>(
 ) {
   const { kept, gone, added } = match(Object.keys(before), Object.keys(after));
   const pairs = kept.map((name): [string, string] => [name, name]);
-  const route = (call: C) => JSON.stringify([call.path, "method" in call && call.method, "when" in call && call.when]);
+  const route = (call: C) =>
+    JSON.stringify([nameless(call.path), "method" in call && call.method, "when" in call && call.when]);
   for (const was of gone) {
     const name = added.find((one) => route(after[one]!) === route(before[was]!));
     if (name !== undefined && !pairs.some(([, taken]) => taken === name)) pairs.push([was, name]);
@@ -153,35 +166,22 @@ function paired<C extends Operation | Channel>(
 
 /** The flat input, and where each name travels. */
 function* inputs(
-  old: ContractDocument,
-  now: ContractDocument,
+  versions: Versions,
   [was, is]: readonly [string, string],
+  [a, b]: readonly [Operation | Channel, Operation | Channel],
   at: string,
 ): Generator<Change> {
-  const named = (document: ContractDocument) => (document === old ? was : is);
-  const call = (document: ContractDocument) =>
-    document.contract.operations[named(document)] ?? document.contract.channels[named(document)]!;
-  const version = (document: ContractDocument): Version => {
-    const { body } = call(document) as Partial<Operation>;
-    const file = body === undefined ? "contract.json" : document.files[body]!;
-    return { document, schema: inputSchema(document, named(document)), file, pointer: "" };
-  };
-  const carrier = (document: ContractDocument, key: string) => call(document).parameters?.[key]?.in ?? "body";
-  const [a, b] = [version(old), version(now)];
-  for (const one of schemaChanges(a, b, new Set(["client"]))) {
-    const [, key = "", rest] = /^\/properties\/([^/]*)(.*)$/.exec(one.pointer) ?? [];
-    const parameter =
-      [a.file, b.file].includes(one.file) && [old, now].some((document) => carrier(document, key) !== "body");
-    yield parameter ? { ...one, file: "contract.json", pointer: `${at}/parameters/${key}${rest}` } : one;
+  const renamed = renamedIn(a, b);
+  for (const [from, to] of renamed)
+    yield inContract(["source"], `${at}/parameters`, `the path parameter ${from} was renamed to ${to}`);
+  const [before, after] = [inputOf(versions, "old", was, renamed), inputOf(versions, "now", is)];
+  yield* schemaChanges(versions, before, after, new Set(["client"]));
+  const keys = ({ schema }: typeof before) => Object.keys((schema as { properties: object }).properties);
+  const original = new Map([...renamed].map(([from, to]) => [to, from]));
+  for (const key of match(keys(before), keys(after)).kept) {
+    const [from, to] = [a.parameters?.[original.get(key) ?? key]?.in ?? "body", b.parameters?.[key]?.in ?? "body"];
+    if (from !== to) yield inContract(["client"], `${at}/parameters`, `${key} was in the ${from} and is in the ${to}`);
   }
-  const keys = ({ schema }: Version) => Object.keys((schema as { properties: object }).properties);
-  for (const key of match(keys(a), keys(b)).kept)
-    if (carrier(old, key) !== carrier(now, key))
-      yield inContract(
-        ["client"],
-        `${at}/parameters`,
-        `${key} was in the ${carrier(old, key)} and is in the ${carrier(now, key)}`,
-      );
 }
 
 function* stream(a: Stream, b: Stream, at: string): Generator<Change> {

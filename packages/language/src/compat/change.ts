@@ -1,4 +1,4 @@
-import type { Side } from "@parlance/wire";
+import type { Json, Side } from "@parlance/wire";
 
 /**
  * What a change breaks: `client`, an existing client of the new server; `server`, a server that expects what new clients no longer
@@ -17,51 +17,17 @@ export interface Change {
   /** In the new contract; for a removal, in the old one. */
   readonly file: string;
   readonly pointer: string;
+  /** A value that the reader refuses, where values break. */
+  readonly example?: Json;
+  /** Whether it could not be decided if it breaks anybody. */
+  readonly unclear?: true;
 }
 
 /** The sides that write a schema's values. */
 export type Writers = ReadonlySet<Side>;
 
-/** A verdict with its reason. */
-export type Verdict = Pick<Change, "breaks" | "why">;
-
-const verdict = (breaks: Breaks, why: string): Verdict => ({ breaks, why });
-export const safe = (why: string) => verdict([], why);
-
-/**
- * A server adopts a contract before its clients do. So what a client may newly send is safe, and what a server may newly send is not.
- */
-export function ofWiden(writers: Writers): Verdict {
-  return writers.has("server")
-    ? verdict(["client"], "existing clients reject what the server may now send")
-    : safe("servers adopt a contract first, so they read it before clients send it");
-}
-
-/** A new requirement rejects what existing clients send. A server's program is compiled again. */
-export function ofNarrow(writers: Writers): Verdict {
-  return writers.has("client")
-    ? verdict(["client", "source"], "the server rejects what existing clients send")
-    : verdict(["source"], "existing clients can read it, but server code must send it");
-}
-
-/** The verdict on a tighter bound, pattern or format, which types do not express. */
-export function ofBound(writers: Writers): Verdict {
-  return writers.has("client") ? ofBoundOfClient : safe("existing clients can read it");
-}
-const ofBoundOfClient = verdict(["client"], "the server rejects what existing clients send");
-
-/** A removal breaks the readers. */
-export function ofRemove(writers: Writers): Verdict {
-  const readers: Party[] = [];
-  if (writers.has("server")) readers.push("client");
-  if (writers.has("client")) readers.push("server");
-  return verdict(
-    [...readers, "source"],
-    `${readers.map((one) => `the ${one}`).join(" and ")} may read what is no longer sent`,
-  );
-}
-
-export function either(one: Verdict, other: Verdict): Verdict {
+/** Merges two verdicts on one change. */
+export function either<V extends Pick<Change, "breaks" | "why">>(one: V, other: V): V {
   const breaks = (["client", "server", "source"] as const).filter(
     (party) => one.breaks.includes(party) || other.breaks.includes(party),
   );
@@ -71,7 +37,7 @@ export function either(one: Verdict, other: Verdict): Verdict {
       : one.breaks.length === 0
         ? other.why
         : `${one.why}; ${other.why}`;
-  return { breaks, why };
+  return { ...other, ...one, breaks, why };
 }
 
 export const same = (one: unknown, other: unknown): boolean =>

@@ -2,13 +2,15 @@ import type { ContractDocument, RpcMethod, Side } from "@parlance/wire";
 import { escapeStep } from "@parlance/wire/internal/pointer";
 import { sends } from "../methods.js";
 import { type Breaks, type Change, inContract, match, same, say, type Writers } from "./change.js";
-import { titledChanges } from "./schemas.js";
+import { titled, type Versions } from "./place.js";
+import { schemaChanges } from "./schemas.js";
 
 /** What the messages do not show to which a contract's methods expand: results, and what belongs to a request. */
-export function* methods(old: ContractDocument, now: ContractDocument): Generator<Change> {
+export function* methods(versions: Versions): Generator<Change> {
+  const { old, now } = versions;
   const [before, after] = [old.contract.methods ?? {}, now.contract.methods ?? {}];
   for (const name of match(Object.keys(before), Object.keys(after)).kept)
-    yield* method(old, now, [before[name]!, after[name]!], `/methods/${escapeStep(name)}`);
+    yield* method(versions, [before[name]!, after[name]!], `/methods/${escapeStep(name)}`);
   if (old.contract.methods && now.contract.methods) yield* rpc(old, now);
   yield* carriers(old, now);
 }
@@ -22,19 +24,14 @@ const WORDS: readonly (readonly [word: keyof RpcMethod, breaks: Breaks])[] = [
   ["needs", ["source"]],
 ];
 
-function* method(
-  old: ContractDocument,
-  now: ContractDocument,
-  [a, b]: readonly [RpcMethod, RpcMethod],
-  at: string,
-): Generator<Change> {
+function* method(versions: Versions, [a, b]: readonly [RpcMethod, RpcMethod], at: string): Generator<Change> {
   for (const [word, breaks] of WORDS)
     if (!same(a[word], b[word]))
       yield inContract(breaks, `${at}/${word}`, `${word} was ${say(a[word])} and is ${say(b[word])}`);
   if (a.result === undefined || b.result === undefined) return;
   const answering = (["client", "server"] as const).filter((side) => sends(b.by, otherOf(side)));
   const writers: Writers = new Set(answering);
-  yield* titledChanges(old, now, a.result, b.result, writers);
+  yield* schemaChanges(versions, titled(versions, "old", a.result), titled(versions, "now", b.result), writers);
 }
 
 const otherOf = (side: Side): Side => (side === "client" ? "server" : "client");
