@@ -46,6 +46,7 @@ const FAULTS = {
   },
   "ignores the end of its input, and SIGTERM": () => {
     process.on("SIGTERM", () => {});
+    console.error("deaf");
     lives();
   },
   "leaves a process that holds its output": () => {

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -103,6 +105,17 @@ describe("a program", () => {
     );
     expect(error).toBeInstanceOf(Disconnected);
     expect((error!.cause as Error).cause).toBe(wrong);
+  });
+
+  it("is killed when this process exits without closing its channel", async () => {
+    const { env, left } = marked();
+    const leaver = fileURLToPath(new URL("./leaver.ts", import.meta.url));
+    const child = spawn(process.execPath, ["--import", "tsx", leaver], { env, stdio: ["ignore", "pipe", "inherit"] });
+    const [said] = await once(child.stdout, "data");
+    expect(String(said)).toBe("deaf\n");
+    await once(child, "exit");
+    expect(child.exitCode).toBe(7);
+    await expect.poll(left, { timeout: 20_000 }).toEqual([]);
   });
 
   it("carries no operation", async () => {

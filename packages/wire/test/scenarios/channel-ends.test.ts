@@ -1,4 +1,4 @@
-import type { AnyContract, Port, PortEvents } from "@parlance/wire";
+import { type AnyContract, Disconnected, type Port, type PortEvents } from "@parlance/wire";
 import { type LinkOptions, link } from "@parlance/wire/link";
 import { describe, expect, test, vi } from "vitest";
 import { closedWith, contract, line, message, opened } from "../line.js";
@@ -19,6 +19,20 @@ describe("The end of a channel", () => {
       message: "p.line is closed",
     });
     expect(await channel.closed).toEqual({ code: 1000, reason: "why" });
+  });
+
+  test("gives its cause to the open asks, also where it is one in order", async () => {
+    const details = { body: "no model", exitCode: 0 };
+    const cause = new Disconnected("the agent ended with code 0", { code: "closed", retryable: true, details });
+    const { channel, end } = opened();
+    const asked = channel.ask(message("ask", { id: "1" }));
+    end(1000, cause);
+    const told = { name: "Disconnected", message: "p.line: the agent ended with code 0", details, cause };
+    await expect(asked).rejects.toMatchObject(told);
+    expect(await channel.closed).toEqual({ code: 1000, reason: "why" });
+    const cut = opened();
+    cut.end(1006, cause);
+    await expect(cut.channel.closed).rejects.toMatchObject(told);
   });
 
   test("by a failure of this side fails them with that, once, and closes its port as it says", async () => {
@@ -95,6 +109,19 @@ describe("The end of a channel", () => {
 });
 
 describe("A channel", () => {
+  test("tells its port how much is unread", async () => {
+    let on: PortEvents | undefined;
+    const listen = (events: PortEvents) => {
+      on = events;
+    };
+    const { channel } = opened({}, { listen });
+    expect(on!.unread!()).toBe(0);
+    on!.frame("text");
+    expect(on!.unread!()).toBe(4);
+    await channel[Symbol.asyncIterator]().next();
+    expect(on!.unread!()).toBe(0);
+  });
+
   test("is flushed with its port, and at once where that says nothing of it", async () => {
     await opened().flushed();
     let done!: () => void;
