@@ -17,6 +17,7 @@ export default defineConfig({
     "src/reading.ts",
     "src/resume.ts",
     "src/resume-key.ts",
+    "src/rpc.ts",
     "src/scope.ts",
     "src/sse.ts",
     "src/internal/*.ts",

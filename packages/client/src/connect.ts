@@ -50,11 +50,15 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
     client[name] = method(parameters ?? body, (input, options?: CallOptions) => run(name, input, options));
   }
   for (const [name, { parameters }] of Object.entries(any.channels))
-    client[name] = method(parameters, async (input, how: OpenOptions = {}) => {
+    client[name] = method(parameters, async (input, ...given: object[]) => {
+      // A channel with methods takes its handlers before the options.
+      const handlers = any.methods && ((given.shift() ?? {}) as OpenOptions["handlers"]);
+      const [how = {}]: readonly OpenOptions[] = given;
       assertCallOptions(how);
       const { openChannel } = await import("./channel/channel.js").catch(unloaded);
       const watched = watching(connection, how);
-      return openChannel(any, watched, requesting, name, input, { ...how, key: resumes ? newKey() : undefined });
+      const key = resumes ? newKey() : undefined;
+      return openChannel(any, watched, requesting, name, input, { ...how, handlers, key });
     });
   return client as Client;
 
@@ -141,17 +145,15 @@ function present<M>(what: string, load: Promise<StreamSource<M>>): MessageStream
 }
 
 /** A method with its options alone where nothing is declared for it to carry. */
-function method<Options>(carries: unknown, run: (input: Input, options?: Options) => unknown): unknown {
-  return carries
-    ? (input: Input = {}, options?: Options) => run(input, options)
-    : (options?: Options) => run({}, options);
+function method<Rest extends unknown[]>(carries: unknown, run: (input: Input, ...rest: Rest) => unknown): unknown {
+  return carries ? (input: Input = {}, ...rest: Rest) => run(input, ...rest) : (...rest: Rest) => run({}, ...rest);
 }
 
 function check(contract: AnyContract | undefined): void {
   if (!contract?.operations) throw misuse("connect needs a contract, such as that of @parlance/protocols/based");
   const { format, name } = contract;
-  if (format !== 1)
-    throw new Violation(`connect needs a contract of format 1, not ${format}: update @parlance/client`, {
+  if (format !== 1 && format !== 2)
+    throw new Violation(`connect needs a contract of format 1 or 2, not ${format}: update @parlance/client`, {
       code: "format",
       protocol: name,
       side: "client",

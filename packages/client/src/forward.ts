@@ -5,13 +5,20 @@ import { assertForms, misuse } from "@parlance/wire/errors";
 import { encodeLine, LineReader } from "@parlance/wire/lines";
 import { type AnyChannel, type Link, link, PacedPort } from "@parlance/wire/link";
 import { newKey, RESUME } from "@parlance/wire/resume-key";
-import { paceOf } from "./channel/channel.js";
 import type { Resumed } from "./channel/offer.js";
 import { begin, recover } from "./channel/resumable.js";
 import { sockets } from "./channel/socket.js";
 import { timedOut } from "./failures.js";
 import { lifetime, within } from "./lifetime.js";
-import { ANSWER_WITHIN, assertOptions, type ConnectOptions, MAX_MESSAGE_SIZE, MAX_QUEUED, rethrow } from "./options.js";
+import {
+  ANSWER_WITHIN,
+  assertOptions,
+  type ConnectOptions,
+  MAX_MESSAGE_SIZE,
+  MAX_QUEUED,
+  paceOf,
+  rethrow,
+} from "./options.js";
 import { requests } from "./request.js";
 
 export interface ForwardOptions extends ConnectOptions {

@@ -1,5 +1,6 @@
 import type { AnyContract, CallOptions, OnConnection, OpenSocket, Unknown, Violation } from "@parlance/wire";
 import { assertForms, assertLimits, assertProfile, type Forms, misuse } from "@parlance/wire/errors";
+import type { Pace } from "@parlance/wire/link";
 
 export interface ConnectOptions {
   /**
@@ -109,6 +110,17 @@ function assertShared(options: CallOptions, forms: Forms): void {
   if (signal && !("addEventListener" in signal)) throw misuse(`signal must be ${forms.signal}, not another object`);
   const [name] = Object.entries(headers).find(([, text]) => typeof text !== "string") ?? [];
   if (name !== undefined) throw misuse(`headers must be ${forms.headers}: ${name} is none`);
+}
+
+/** Unsent bytes above which `send` should be awaited. */
+const ROOM = 1024 * 1024;
+
+/** Milliseconds that a server may accept none of them. */
+const STALL = 30_000;
+
+/** How far the sender on a channel may be ahead of the server. */
+export function paceOf({ maxQueued = MAX_QUEUED }: ConnectOptions): Pace {
+  return { room: Math.min(ROOM, maxQueued), most: maxQueued, stall: STALL };
 }
 
 /** The default of `onViolation`. */

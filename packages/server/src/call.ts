@@ -175,7 +175,10 @@ class HandlerCall<Ask> {
 }
 
 /** The session that a call names, or undefined. */
-export function sessionOf(context: Context, { input, principal }: Called): string | undefined {
+export function sessionOf(
+  context: Context,
+  { input, principal }: Pick<Called, "input" | "principal">,
+): string | undefined {
   const { session } = context.contract;
   const key = session === undefined ? undefined : valueAt(input, [session]);
   return key === undefined ? undefined : nameOf(context, principal, String(key));
@@ -242,16 +245,46 @@ function isPassing(error: unknown): boolean {
 }
 
 /** @throws `TypeError` that names each handler that is missing, or is no function. With `partial` some may be missing. */
-export function checkHandlers({ name, operations, channels }: AnyContract, handlers: Handlers, partial: boolean): void {
+export function checkHandlers(
+  { name, operations, channels, methods, rpc }: AnyContract,
+  handlers: Handlers,
+  partial: boolean,
+): void {
   if (typeof handlers !== "object" || handlers === null) throw misuse(`serve(${name}) needs an object of handlers`);
   const wrong = [...Object.keys(operations), ...Object.keys(channels)].flatMap((of) => {
     const handler: unknown = handlers[of];
+    if (methods && handler !== undefined) return wrongMethods(of, { methods, rpc }, handler, partial);
     if (typeof handler === "function") return [];
     if (handler !== undefined) return [`\`${of}\` must be a function, not ${typeof handler}`];
     return partial ? [] : [`\`${of}\` is missing`];
   });
   if (wrong.length > 0)
     throw misuse(`the handlers of ${name}: ${wrong.join(", ")}. To leave some out on purpose, set \`partial: true\``);
+}
+
+/** What is wrong with the handlers of a channel with methods. */
+function wrongMethods(
+  channel: string,
+  { methods = {}, rpc }: Pick<AnyContract, "methods" | "rpc">,
+  given: unknown,
+  partial: boolean,
+): string[] {
+  if (typeof given !== "object" || given === null) return [`\`${channel}\` must be an object, not ${typeof given}`];
+  const handlers = given as Readonly<Record<string, unknown>>;
+  const isExtension = (method: string) => rpc?.extensions !== undefined && method.startsWith(rpc.extensions);
+  const unknown = Object.keys(handlers).filter(
+    (method) => !isExtension(method) && (!Object.hasOwn(methods, method) || methods[method]!.by === "server"),
+  );
+  const wrong = Object.entries(handlers).filter(([, one]) => one !== undefined && typeof one !== "function");
+  const missing = Object.entries(methods).filter(
+    ([method, { by, result, needs }]) =>
+      !partial && by !== "server" && result !== undefined && needs === undefined && handlers[method] === undefined,
+  );
+  return [
+    ...unknown.map((method) => `\`${method}\` is not a method that ${channel} answers`),
+    ...wrong.map(([method, one]) => `\`${method}\` must be a function, not ${typeof one}`),
+    ...missing.map(([method]) => `\`${method}\` of ${channel} is missing`),
+  ];
 }
 
 /** @throws `Refusal` (501) for an operation or a channel whose handler was left out. */

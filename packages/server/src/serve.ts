@@ -99,8 +99,8 @@ export function serve<H, Partial extends boolean = false>(
   const any = contract as unknown as AnyContract;
   if (!any?.operations)
     throw misuse("serve needs a contract, such as `foldGateway` of @parlance/protocols/fold-gateway");
-  if (any.format !== 1)
-    throw new Violation(`the contract has format ${any.format}, this server reads format 1: update @parlance/server`, {
+  if (any.format !== 1 && any.format !== 2)
+    throw new Violation(`the contract has format ${any.format}, this server reads 1 and 2: update @parlance/server`, {
       code: "format",
       protocol: any.name,
       side: "server",

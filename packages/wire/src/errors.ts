@@ -158,7 +158,10 @@ export type ViolationCode =
   | "unknown_operation"
   | "content_type"
   | "opening"
-  | "format";
+  | "format"
+  | "not_a_request"
+  | "duplicate_id"
+  | "unknown_id";
 
 /** One way in which a body breaks its schema. */
 export interface Flaw {

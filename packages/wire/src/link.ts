@@ -37,6 +37,8 @@ export interface LinkOptions {
    * undefined where nothing is counted. Throwing closes the link with that error.
    */
   readonly hold?: ((size: number) => (() => void) | undefined) | undefined;
+  /** Takes each message of the peer that answers no ask, instead of the channel, in order. `done` releases what the message holds. */
+  readonly receive?: ((message: AnyMessage, size: number, done: () => void) => void) | undefined;
   /** How far this side may be ahead of its peer. A port with `room` paces itself. */
   readonly pace: Pace;
   /** Refuses asks that exclude an open one. Without it nothing is refused. */
@@ -189,6 +191,10 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
       say(refusal);
       return false;
     }
+    if (options.receive) {
+      options.receive(message, size, held ?? (() => {}));
+      return true;
+    }
     const before = inbox.weight;
     if (!inbox.push(message, size)) {
       const behind = `${what}: more than ${options.maxQueued} characters wait to be read`;
@@ -251,10 +257,21 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     port.send(data);
   }
 
+  /** Sends what may be an ask. It is open before, because a peer in the same process may answer at once. */
+  function put(message: AnyMessage, saying?: object, on?: Parameters<OpenAsks["open"]>[1]): Waiting | undefined {
+    const waiting = mine.open(message, on);
+    try {
+      say(message, saying);
+    } catch (error) {
+      if (waiting) mine.withdraw(waiting);
+      throw error;
+    }
+    return waiting;
+  }
+
   function send(message: AnyMessage, saying?: object): Promise<void> | undefined {
-    say(message, saying);
+    put(message, saying);
     busy?.sent(message);
-    mine.open(message);
     const pending = port.room?.();
     if (!pending || pending === room) return pending && sendable;
     room = pending;
@@ -279,16 +296,15 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     if (!exchange) return Promise.reject(misuse(`${contract.name}: ${message?.type} asks nothing; send it`));
     const keyed = exchange.key !== undefined;
     let waiting: Waiting | undefined;
-    const put = () =>
+    const asking = () =>
       new Promise<AnyMessage>((settle, fail) => {
         signal?.throwIfAborted();
-        say(message);
         const part = onPart && ((answer: AnyMessage) => notify(onPart, answer, abort));
-        waiting = mine.open(message, { settle, fail, part });
+        waiting = put(message, undefined, { settle, fail, part });
         // The port failed while it sent.
         if (inbox.ended) fail(over());
       });
-    const answer = keyed ? put() : (turn ?? Promise.resolve()).then(put);
+    const answer = keyed ? asking() : (turn ?? Promise.resolve()).then(asking);
     if (!keyed) turn = answer.catch(() => {});
     return signal ? abortable(answer, signal, abort) : answer;
 

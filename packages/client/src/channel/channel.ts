@@ -1,10 +1,11 @@
 import type { AnyContract, CallOptions, Input, Json, Port } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { notify } from "@parlance/wire/errors";
-import { type AnyChannel, type Link, link, type Pace, PacedPort } from "@parlance/wire/link";
+import { type AnyChannel, type Link, link, PacedPort } from "@parlance/wire/link";
 import { messageEncoder } from "@parlance/wire/message";
 import { messageDecoder } from "@parlance/wire/message-decoder";
 import { newKey, RESUME } from "@parlance/wire/resume-key";
+import type { RpcHandlers } from "@parlance/wire/rpc";
 import { timedOut, unloaded } from "../failures.js";
 import { lifetime, within } from "../lifetime.js";
 import {
@@ -13,6 +14,7 @@ import {
   type ConnectOptions,
   MAX_MESSAGE_SIZE,
   MAX_QUEUED,
+  paceOf,
   rethrow,
 } from "../options.js";
 import type { Fields, Requests } from "../request.js";
@@ -20,7 +22,11 @@ import { firstOffer, forget, type Resumed, resumesAt } from "./offer.js";
 import { sockets } from "./socket.js";
 import { switchPort } from "./switch.js";
 
-export type OpenOptions = CallOptions & { readonly open?: Readonly<Record<string, Json>> };
+export type OpenOptions = CallOptions & {
+  readonly open?: Readonly<Record<string, Json>>;
+  /** The handlers of a channel with methods. */
+  readonly handlers?: RpcHandlers | undefined;
+};
 
 /** Opens a channel: its socket, then the protocol's opening message. With a key, the channel is resumable. */
 export async function openChannel(
@@ -29,7 +35,7 @@ export async function openChannel(
   requests: Requests,
   name: string,
   input: Input,
-  { key = ticketKey(connection), open, headers, signal }: OpenOptions & { readonly key?: string | undefined },
+  { key = ticketKey(connection), open, handlers, headers, signal }: OpenOptions & { readonly key?: string | undefined },
 ): Promise<AnyChannel> {
   const { answerTimeout = ANSWER_TIMEOUT, webSocket, token } = connection;
   const what = `${contract.name}.${name}`;
@@ -37,7 +43,12 @@ export async function openChannel(
   const openSocket = sockets(contract, connection, what, address);
   const life = lifetime(connection.signal, signal);
   const pace = paceOf(connection);
-  const linkOver = (port: Port): Link => linked(contract, connection, name, life.signal, port, open);
+  // Only a page that speaks a protocol with methods loads what they need.
+  const methods = handlers && (await import("./methods.js").catch(unloaded));
+  const linkOver = (port: Port): Link =>
+    methods
+      ? methods.linkMethods(contract, connection, name, life.signal, port, handlers!)
+      : linked(contract, connection, name, life.signal, port, open);
   const keyed = { Accept: "application/json", [RESUME]: key ?? "" };
   const resumed = {
     contract,
@@ -169,15 +180,4 @@ function linked(
     throw error;
   }
   return made;
-}
-
-/** Unsent bytes above which `send` should be awaited. */
-const ROOM = 1024 * 1024;
-
-/** Milliseconds that a server may accept none of them. */
-const STALL = 30_000;
-
-/** How far the sender on a channel may be ahead of the server. */
-export function paceOf({ maxQueued = MAX_QUEUED }: ConnectOptions): Pace {
-  return { room: Math.min(ROOM, maxQueued), most: maxQueued, stall: STALL };
 }

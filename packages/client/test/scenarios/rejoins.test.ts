@@ -1,8 +1,8 @@
 import { Disconnected, disconnected, Refusal, Violation } from "@parlance/wire/errors";
 import { RESUME } from "@parlance/wire/resume-key";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { paceOf } from "../../src/channel/channel.js";
 import { lifetime } from "../../src/lifetime.js";
+import { paceOf } from "../../src/options.js";
 import { type Attempt, judge, rejoining } from "../../src/rejoin.js";
 
 const lost = () => disconnected("the stream was cut", "ended_early", true);

@@ -21,6 +21,7 @@ import { MIN_SHARE, type Tally, weighFrame } from "../ledger.js";
 import type { Accepted, Sent } from "../ports.js";
 import { cancelled, closing, isRevoked, REVOKED } from "../reason.js";
 import { handling } from "./handling.js";
+import { type Frames, methodsOf } from "./methods.js";
 
 const BUSY = "Another operation is already in progress. Please wait.";
 
@@ -61,8 +62,10 @@ export async function converse(context: Context, called: Called, port: Port, sco
 async function hold(context: Context, called: Called, port: Port, scope: Scope): Promise<void> {
   const { callbacks, handlers, shutdown } = context;
   const name = called.operation;
-  const wire = await linked(context, called, port, scope);
+  const peer = context.contract.methods && (await methodsOf(context, called, scope));
+  const wire = await linked(context, called, port, scope, peer?.options);
   const { channel } = wire;
+  peer?.attach(wire, (sent) => pass(sent, wire, port));
   channel.closed.then(
     () => scope.close(shutdown.draining ? closing() : cancelled()),
     (error) => scope.close(error),
@@ -78,7 +81,12 @@ async function hold(context: Context, called: Called, port: Port, scope: Scope):
     sendFault(context, name, wire, refusalOf(error), about, wire.send);
   });
   try {
-    const handler = handlers[name] as (input: unknown, channel: AnyChannel, call: unknown) => unknown;
+    // Handlers of methods are called by the peer, until the channel ends.
+    const handler = (peer ? () => new Promise(() => {}) : handlers[name]) as (
+      input: unknown,
+      channel: AnyChannel,
+      call: unknown,
+    ) => unknown;
     const handled = (async () => handler(called.input, served, callOf(context, called, scope)))();
     // A handler that ignores its signal is not waited for.
     await new Promise<unknown>((resolve, reject) => {
@@ -201,7 +209,7 @@ function budgetOf({ ledger, limits, ownerOf }: Context, { principal }: Called, p
 }
 
 /** A link over the port that reports to hooks and reads the channel's session. */
-async function linked(context: Context, called: Called, port: Port, scope: Scope): Promise<Link> {
+async function linked(context: Context, called: Called, port: Port, scope: Scope, own?: Frames): Promise<Link> {
   const { contract, options, callbacks, limits, sessions } = context;
   const name = called.operation;
   const { paced, ...budget } = budgetOf(context, called, port, scope);
@@ -276,6 +284,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
       // A client that has not opened the channel gets the sentence, and then the close.
       if (!opened && described.open?.client !== undefined) throw violation;
     },
+    ...own,
   });
   if (described.open?.server === undefined) join();
   return wire;
