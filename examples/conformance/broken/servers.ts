@@ -106,7 +106,7 @@ const STREAMS = [
   "server/*/late/*",
   "server/*/partial/*",
   "server/*/end",
-  "server/*/unknown",
+  "server/*/unknown*",
   "server/*/fragments",
   "server/*/schema/**",
 ];
@@ -181,7 +181,7 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
     },
     also: [
       ...STREAMS,
-      "server/*/unknown",
+      "server/*/unknown*",
       "server/*/fragments",
       "server/*/ping",
       "server/*/close",
@@ -225,7 +225,7 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
         ...one,
         ...(one.messages && { messages: one.messages.map((message) => ({ ...message, type: "altered" })) }),
       })),
-    also: ["server/*/fragments", "server/*/unknown"],
+    also: ["server/*/fragments", "server/*/unknown*"],
   },
   "refuse-unknown": {
     breaks: { frame: (frame) => (text(frame).includes("parlance.unknown") ? "close" : [frame]) },
@@ -258,7 +258,7 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   "no-fragments": { breaks: { frame: (frame) => (!frame.fin || frame.opcode === 0 ? [] : [frame]) } },
   "no-pong": {
     breaks: { frame: (frame) => (frame.opcode === 10 ? [] : [frame]) },
-    also: ["server/*/unknown"],
+    also: ["server/*/unknown*"],
   },
   "no-close": {
     breaks: { frame: (frame, from) => (frame.opcode === 8 && from === "server" ? [] : [frame]) },
