@@ -2,6 +2,7 @@ import { fault, Refusal, type RefusalDetails } from "@parlance/wire";
 import { answerHeaders } from "../carried.js";
 import { alike, equal, meet, Unmet } from "../case.js";
 import { BYTES, type FlatInput, type Samples } from "../samples.js";
+import { nextMessage } from "../server/read.js";
 import type { ClientStep, JsonMessage, Told, ToldError } from "../steps.js";
 import type { Exchange, Frames, TestedClient } from "../tested.js";
 
@@ -129,19 +130,9 @@ export function accepting(
   };
 }
 
-/** The next message of the client. Throws `Violation` for one that breaks its schema. */
-export async function hear(samples: Samples, name: string, frames: Frames): Promise<JsonMessage> {
-  for (;;) {
-    const frame = await frames.next();
-    if ("pong" in frame) continue;
-    if (!("text" in frame)) throw new Unmet("a message", JSON.stringify(frame));
-    const read = samples.codec(name, "client").decode({ data: frame.text });
-    if ("message" in read) return read.message as JsonMessage;
-  }
-}
-
+/** Throws `Violation` for a message of the client that breaks its schema. */
 export async function meetHeard(samples: Samples, name: string, frames: Frames, expected: JsonMessage): Promise<void> {
-  const came = await hear(samples, name, frames);
+  const came = await nextMessage(samples, name, frames, "client");
   meet(equal(expected, came), JSON.stringify(expected), came);
 }
 

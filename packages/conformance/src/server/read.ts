@@ -1,4 +1,4 @@
-import { decoder, type SseEvent } from "@parlance/wire";
+import { decoder, type Side, type SseEvent } from "@parlance/wire";
 import { alike, meet, NotOffered, Unmet } from "../case.js";
 import type { Samples } from "../samples.js";
 import type { Called, JsonMessage } from "../steps.js";
@@ -105,13 +105,18 @@ export async function openChannel(samples: Samples, peer: TestedServer, name: st
   return frames;
 }
 
-/** The next message of a channel. */
-export async function nextMessage(samples: Samples, name: string, frames: Frames): Promise<JsonMessage> {
+/** The next message of a channel, from a side. */
+export async function nextMessage(
+  samples: Samples,
+  name: string,
+  frames: Frames,
+  from: Side = "server",
+): Promise<JsonMessage> {
   for (;;) {
     const frame = await frames.next();
     if ("pong" in frame) continue;
     if (!("text" in frame)) throw new Unmet("a message", shown(frame));
-    const read = samples.codec(name, "server").decode({ data: frame.text });
+    const read = samples.codec(name, from).decode({ data: frame.text });
     if ("message" in read) return read.message as JsonMessage;
   }
 }
