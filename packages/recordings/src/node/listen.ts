@@ -4,10 +4,9 @@ import { type Duplex, finished } from "node:stream";
 import { onWebSocket } from "@parlance/server/node";
 import { WebSocketServer } from "ws";
 import { MAX_CONTENT } from "../bodies.js";
-import type { HeaderList } from "../recording.js";
 import { type Answering, type Arriving, carried } from "../replay/answering.js";
 import { selected } from "../replay/server.js";
-import { sendHead } from "./headers.js";
+import { flat, pairs, sendHead } from "./headers.js";
 import { type Guard, guard } from "./pages.js";
 import { framePort } from "./socket.js";
 
@@ -88,11 +87,6 @@ export async function listenReplay(
   };
 }
 
-/** The form in which `writeHead` keeps the order of headers; its type knows another one alone. */
-function flat(headers: HeaderList): Record<string, string> {
-  return headers.flat() as unknown as Record<string, string>;
-}
-
 async function answer(
   replay: Answering,
   incoming: IncomingMessage,
@@ -147,11 +141,7 @@ function hasRoom(outgoing: ServerResponse): Promise<void> {
 }
 
 function arriving({ method, url, rawHeaders }: IncomingMessage): Arriving {
-  const all: HeaderList = Array.from(
-    { length: rawHeaders.length / 2 },
-    (_, at) => [rawHeaders[at * 2]!, rawHeaders[at * 2 + 1]!] as const,
-  );
   // The page has been checked here, and the app of a mock knows of none.
-  const headers = all.filter(([name]) => !/^(origin|sec-fetch-.*)$/i.test(name));
+  const headers = pairs(rawHeaders).filter(([name]) => !/^(origin|sec-fetch-.*)$/i.test(name));
   return { method: method!, target: url!, headers };
 }
