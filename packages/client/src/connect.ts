@@ -56,9 +56,8 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
       const [how = {}]: readonly OpenOptions[] = given;
       assertCallOptions(how);
       const { openChannel } = await import("./channel/channel.js").catch(unloaded);
-      const watched = watching(connection, how);
-      const key = resumes ? newKey() : undefined;
-      return openChannel(any, watched, requesting, name, input, { ...how, handlers, key });
+      const own = { ...how, handlers, key: resumes ? newKey() : undefined };
+      return openChannel(any, watching(connection, how), requesting, name, input, own);
     });
   return client as Client;
 
@@ -152,7 +151,7 @@ function method<Rest extends unknown[]>(carries: unknown, run: (input: Input, ..
 function check(contract: AnyContract | undefined): void {
   if (!contract?.operations) throw misuse("connect needs a contract, such as that of @parlance/protocols/based");
   const { format, name } = contract;
-  if (format !== 1 && format !== 2)
+  if (!(format < 3))
     throw new Violation(`connect needs a contract of format 1 or 2, not ${format}: update @parlance/client`, {
       code: "format",
       protocol: name,
