@@ -3,7 +3,7 @@ import type { Finding } from "../finding.js";
 import { fileOf } from "../folder.js";
 import { didYouMean } from "../nearest.js";
 import { locate } from "../schema.js";
-import { subschemas } from "../walk.js";
+import { mapSchema, subschemas } from "../walk.js";
 import { idOf, type Subject } from "./subject.js";
 
 type Schemas = Pick<Subject, "schemas" | "unreadable">;
@@ -75,6 +75,42 @@ function returns(
     return found !== undefined && visit(found.schema, String(schemas[found.title]!.$id));
   };
   return visit(start, base) ? seen : undefined;
+}
+
+/**
+ * The schemas of some files, each schema inside them that a reference leads to apart, after those that it leads to itself. ajv compiles the
+ * target of a reference inside its source; as they are, a chain of some hundred would be more than the call stack.
+ */
+export function apart(files: Readonly<Record<string, SchemaObject>>): { file: string; schema: SchemaObject }[] {
+  const byId = identified(files);
+  const fileOfId = new Map(Object.keys(files).map((file) => [idOf(file), file]));
+  const ids = new Map<Schema, string>();
+  const ordered = new Map<SchemaObject, string>();
+  const find = (base: string, ref: unknown) => {
+    const found = typeof ref === "string" ? locate({ schemas: byId }, base, ref) : undefined;
+    return found && typeof found.schema === "object" ? { schema: found.schema, base: idOf(found.title) } : undefined;
+  };
+  const stack = Object.values(byId).map((schema) => ({ schema, base: String(schema.$id) }));
+  for (let one = stack.at(-1); one !== undefined; one = stack.at(-1)) {
+    const { schema, base } = one;
+    if (ids.has(schema)) {
+      stack.pop();
+      ordered.set(schema, ordered.get(schema) ?? base);
+      continue;
+    }
+    ids.set(schema, schema === byId[fileOfId.get(base)!] ? base : `${base}/${ids.size}`);
+    for (const { schema: inner } of subschemas(schema)) {
+      const target = find(base, inner.$ref);
+      if (target !== undefined && !ids.has(target.schema)) stack.push(target);
+    }
+  }
+  return [...ordered].map(([schema, base]) => {
+    const moved = mapSchema(schema, (inner) => {
+      const target = find(base, inner.$ref);
+      return target === undefined ? inner : { ...inner, $ref: ids.get(target.schema)! };
+    }) as SchemaObject;
+    return { file: fileOfId.get(base)!, schema: { ...moved, $id: ids.get(schema)! } };
+  });
 }
 
 /** The files given, and all that refer to them. */

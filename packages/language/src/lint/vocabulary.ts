@@ -3,8 +3,8 @@ import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
 import { mapSchema } from "../walk.js";
 import { ignored, keywords, malformed } from "./keywords.js";
-import { loops, references, users } from "./references.js";
-import { idOf, type Subject } from "./subject.js";
+import { apart, loops, references, users } from "./references.js";
+import type { Subject } from "./subject.js";
 
 type Schemas = Pick<Subject, "schemas" | "unreadable">;
 
@@ -33,11 +33,14 @@ export function vocabulary(
   const broken = users([...subject.unreadable, ...findings.map(({ file }) => file)], subject);
   if (!compiling) return { findings, broken };
   const whole = Object.keys(subject.schemas).filter((file) => !broken.has(file));
-  for (const file of whole)
-    ajv.addSchema({ ...(significant(subject.schemas[file]!) as SchemaObject), $id: idOf(file) });
-  for (const file of whole) {
+  const schemas = apart(
+    Object.fromEntries(whole.map((file) => [file, significant(subject.schemas[file]!) as SchemaObject])),
+  );
+  for (const { schema } of schemas) ajv.addSchema(schema);
+  for (const { file, schema } of schemas) {
+    if (broken.has(file)) continue;
     try {
-      ajv.getSchema(idOf(file));
+      ajv.getSchema(String(schema.$id));
     } catch (error) {
       broken.add(file);
       findings.push({ rule: "keyword", file, pointer: "", message: (error as Error).message });

@@ -1,3 +1,4 @@
+import { lint } from "@parlance/language/lint";
 import { describe, expect, test } from "vitest";
 import { conversations } from "../../src/lint/conversations.js";
 import { loops, references, users } from "../../src/lint/references.js";
@@ -188,4 +189,39 @@ describe("Two routes", () => {
       findings,
     );
   });
+});
+
+test("a chain of a thousand references is checked, with the examples in it", async () => {
+  const length = 1000;
+  const part = (at: number) => (at < length ? { $ref: `#/$defs/N${at}` } : { type: "string", examples: ["a", 1] });
+  const links = Array.from({ length }, (_, at) => [`N${at}`, { type: "object", properties: { a: part(at + 1) } }]);
+  const word = {
+    title: "Word",
+    type: "object",
+    properties: { a: part(0) },
+    $defs: Object.fromEntries(links),
+    examples: [{}],
+  };
+  const fault = { title: "FaultBody", type: "object", properties: { error: { type: "string" } }, examples: [{}] };
+  const talk = { method: "GET", path: "/talk", summary: "Talk.", answer: { status: 200, json: "messages/word.json" } };
+  const files = {
+    "contract.json": {
+      format: 1,
+      name: "made-up",
+      title: "Made up",
+      url: "http://localhost:1",
+      tag: { in: "event" },
+      messages: {},
+      operations: { talk },
+      channels: {},
+      fault: { schema: "messages/fault.json", text: ["/error"] },
+    },
+    "messages/word.json": word,
+    "messages/fault.json": fault,
+  };
+  const texts = Object.entries(files).map(([file, value]) => [file, JSON.stringify(value)]);
+  const findings = await lint({ name: "made-up", files: Object.fromEntries(texts) });
+  expect(findings.map(({ pointer, message }) => `${pointer} ${message}`)).toEqual([
+    "/$defs/N999/properties/a/examples/1 does not match its schema: must be string",
+  ]);
 });
