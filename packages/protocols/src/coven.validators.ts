@@ -4,7 +4,7 @@
 import type { Checks, Reads } from "@parlance/wire";
 
 var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
-var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var under = (step, flaws) => flaws?.map((one2) => ({ ...one2, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one2.instancePath}` }));
 var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
 var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 var mistyped = (type) => flaw("type", { type });
@@ -12,7 +12,7 @@ var string = (value) => typeof value === "string" ? void 0 : mistyped("string");
 var boolean = (value) => typeof value === "boolean" ? void 0 : mistyped("boolean");
 var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
 var nil = (value) => value === null ? void 0 : mistyped("null");
-var types = (tests) => test((value) => Object.values(tests).some((one) => !one(value)), "type", { type: Object.keys(tests) });
+var types = (tests) => test((value) => Object.values(tests).some((one2) => !one2(value)), "type", { type: Object.keys(tests) });
 function object(required, optional = {}) {
   const needed = Object.keys(required).length;
   const keys2 = [required, optional].flatMap(Object.keys);
@@ -47,13 +47,27 @@ var minLength = (limit) => test((value) => {
 }, "minLength", { limit });
 var format = (name, form) => test((value) => form.test(value), "format", { format: name });
 var all = (...tests) => (value) => {
-  for (const one of tests) {
-    const flaws = one(value);
+  for (const one2 of tests) {
+    const flaws = one2(value);
     if (flaws) return flaws;
   }
   return void 0;
 };
-var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
+var one = (...tests) => (value) => {
+  const found = tests.map((test2) => test2(value));
+  const passingSchemas = [...found.keys()].filter((at) => !found[at]);
+  if (passingSchemas.length === 1) return void 0;
+  return passingSchemas.length > 1 ? flaw("oneOf", { passingSchemas: passingSchemas.slice(0, 2) }) : nearest(found, "oneOf");
+};
+function nearest(found, keyword) {
+  const isMistyped = ([first]) => first.keyword === "type" && first.instancePath === "";
+  if (found.every(isMistyped)) return mistyped([...new Set(found.flatMap(([first]) => first.params.type))]);
+  const typed = found.filter((flaws) => !isMistyped(flaws));
+  const depth = ([first]) => first.instancePath.split("/").length;
+  const deepest = Math.max(...typed.map(depth));
+  const best = typed.filter((flaws) => depth(flaws) === deepest);
+  return best.length === 1 ? best[0] : flaw(keyword, {});
+}
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
@@ -70,294 +84,18 @@ function inside(at, key, change) {
   if (typeof inner === "object" && inner !== null) change(inner);
 }
 var keys = (at) => Array.isArray(at) ? Object.keys(at) : ["*"];
-var compiled0 = validate0;
-var formats0 = /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i;
-function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.frontend === void 0 && (missing0 = "frontend") || data.channel_id === void 0 && (missing0 = "channel_id") || data.agent_id === void 0 && (missing0 = "agent_id") || data.agent_online === void 0 && (missing0 = "agent_online") || data.working_dir === void 0 && (missing0 = "working_dir") || data.created_at === void 0 && (missing0 = "created_at")) {
-        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.frontend !== void 0) {
-          const _errs1 = errors;
-          if (typeof data.frontend !== "string") {
-            validate2.errors = [{ instancePath: instancePath + "/frontend", keyword: "type", params: { type: "string" } }];
-            return false;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.channel_id !== void 0) {
-            const _errs3 = errors;
-            if (typeof data.channel_id !== "string") {
-              validate2.errors = [{ instancePath: instancePath + "/channel_id", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid0 = _errs3 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.agent_id !== void 0) {
-              const _errs5 = errors;
-              if (typeof data.agent_id !== "string") {
-                validate2.errors = [{ instancePath: instancePath + "/agent_id", keyword: "type", params: { type: "string" } }];
-                return false;
-              }
-              var valid0 = _errs5 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data.agent_name !== void 0) {
-                const _errs7 = errors;
-                if (typeof data.agent_name !== "string") {
-                  validate2.errors = [{ instancePath: instancePath + "/agent_name", keyword: "type", params: { type: "string" } }];
-                  return false;
-                }
-                var valid0 = _errs7 === errors;
-              } else {
-                var valid0 = true;
-              }
-              if (valid0) {
-                if (data.agent_online !== void 0) {
-                  const _errs9 = errors;
-                  if (typeof data.agent_online !== "boolean") {
-                    validate2.errors = [{ instancePath: instancePath + "/agent_online", keyword: "type", params: { type: "boolean" } }];
-                    return false;
-                  }
-                  var valid0 = _errs9 === errors;
-                } else {
-                  var valid0 = true;
-                }
-                if (valid0) {
-                  if (data.working_dir !== void 0) {
-                    const _errs11 = errors;
-                    if (typeof data.working_dir !== "string") {
-                      validate2.errors = [{ instancePath: instancePath + "/working_dir", keyword: "type", params: { type: "string" } }];
-                      return false;
-                    }
-                    var valid0 = _errs11 === errors;
-                  } else {
-                    var valid0 = true;
-                  }
-                  if (valid0) {
-                    if (data.created_at !== void 0) {
-                      let data6 = data.created_at;
-                      const _errs13 = errors;
-                      if (errors === _errs13) {
-                        if (errors === _errs13) {
-                          if (typeof data6 === "string") {
-                            if (!formats0.test(data6)) {
-                              validate2.errors = [{ instancePath: instancePath + "/created_at", keyword: "format", params: { format: "date-time" } }];
-                              return false;
-                            }
-                          } else {
-                            validate2.errors = [{ instancePath: instancePath + "/created_at", keyword: "type", params: { type: "string" } }];
-                            return false;
-                          }
-                        }
-                      }
-                      var valid0 = _errs13 === errors;
-                    } else {
-                      var valid0 = true;
-                    }
-                  }
-                }
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate2.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate2.errors = vErrors;
-  return errors === 0;
-}
-function validate1(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.bindings === void 0 && (missing0 = "bindings")) {
-        validate1.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.bindings !== void 0) {
-          let data0 = data.bindings;
-          const _errs1 = errors;
-          if (errors === _errs1) {
-            if (Array.isArray(data0)) {
-              var valid1 = true;
-              const len0 = data0.length;
-              for (let i0 = 0; i0 < len0; i0++) {
-                const _errs3 = errors;
-                if (!validate2(data0[i0], { instancePath: instancePath + "/bindings/" + i0, parentData: data0, parentDataProperty: i0, rootData })) {
-                  vErrors = vErrors === null ? validate2.errors : vErrors.concat(validate2.errors);
-                  errors = vErrors.length;
-                }
-                var valid1 = _errs3 === errors;
-                if (!valid1) {
-                  break;
-                }
-              }
-            } else {
-              validate1.errors = [{ instancePath: instancePath + "/bindings", keyword: "type", params: { type: "array" } }];
-              return false;
-            }
-          }
-        }
-      }
-    } else {
-      validate1.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate1.errors = vErrors;
-  return errors === 0;
-}
-function validate5(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.binding_id === void 0 && (missing0 = "binding_id") || data.agent_name === void 0 && (missing0 = "agent_name") || data.working_dir === void 0 && (missing0 = "working_dir") || data.online === void 0 && (missing0 = "online")) {
-        validate5.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.binding_id !== void 0) {
-          const _errs1 = errors;
-          if (typeof data.binding_id !== "string") {
-            validate5.errors = [{ instancePath: instancePath + "/binding_id", keyword: "type", params: { type: "string" } }];
-            return false;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.agent_name !== void 0) {
-            const _errs3 = errors;
-            if (typeof data.agent_name !== "string") {
-              validate5.errors = [{ instancePath: instancePath + "/agent_name", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid0 = _errs3 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.working_dir !== void 0) {
-              const _errs5 = errors;
-              if (typeof data.working_dir !== "string") {
-                validate5.errors = [{ instancePath: instancePath + "/working_dir", keyword: "type", params: { type: "string" } }];
-                return false;
-              }
-              var valid0 = _errs5 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data.online !== void 0) {
-                const _errs7 = errors;
-                if (typeof data.online !== "boolean") {
-                  validate5.errors = [{ instancePath: instancePath + "/online", keyword: "type", params: { type: "boolean" } }];
-                  return false;
-                }
-                var valid0 = _errs7 === errors;
-              } else {
-                var valid0 = true;
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate5.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate5.errors = vErrors;
-  return errors === 0;
-}
-function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  const _errs0 = errors;
-  let valid0 = false;
-  let passing0 = null;
-  const _errs1 = errors;
-  if (!validate1(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate1.errors : vErrors.concat(validate1.errors);
-    errors = vErrors.length;
-  }
-  var _valid0 = _errs1 === errors;
-  if (_valid0) {
-    valid0 = true;
-    passing0 = 0;
-  }
-  const _errs2 = errors;
-  if (!validate5(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate5.errors : vErrors.concat(validate5.errors);
-    errors = vErrors.length;
-  }
-  var _valid0 = _errs2 === errors;
-  if (_valid0 && valid0) {
-    valid0 = false;
-    passing0 = [passing0, 1];
-  } else {
-    if (_valid0) {
-      valid0 = true;
-      passing0 = 1;
-    }
-  }
-  if (!valid0) {
-    const err0 = { instancePath, keyword: "oneOf", params: { passingSchemas: passing0 } };
-    if (vErrors === null) {
-      vErrors = [err0];
-    } else {
-      vErrors.push(err0);
-    }
-    errors++;
-    validate0.errors = vErrors;
-    return false;
-  } else {
-    errors = _errs0;
-    if (vErrors !== null) {
-      if (_errs0) {
-        vErrors.length = _errs0;
-      } else {
-        vErrors = null;
-      }
-    }
-  }
-  validate0.errors = vErrors;
-  return errors === 0;
-}
 var $HistoryEvent = object({ "id": string, "direction": string, "author": string, "type": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "thread_id": string, "text": string });
 var $UsageTotals = object({ "total_input": all(integer, minimum(0)), "total_output": all(integer, minimum(0)), "total_cache_read": all(integer, minimum(0)), "total_cache_write": all(integer, minimum(0)), "total_thinking": all(integer, minimum(0)), "total_tokens": all(integer, minimum(0)), "request_count": all(integer, minimum(0)) });
 var $Agent = object({ "id": string, "name": string, "capabilities": array(string) }, { "instance_id": string, "workspaces": array(string), "working_dir": string, "backend": string });
+var $Binding = object({ "frontend": string, "channel_id": string, "agent_id": string, "agent_online": boolean, "working_dir": string, "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "agent_name": string });
+var $BindingList = object({ "bindings": array($Binding) });
+var $BindingStatus = object({ "binding_id": string, "agent_name": string, "working_dir": string, "online": boolean });
 var $CanceledMessage = object({ "reason": string });
 var $ErrorMessage = object({ "error": string });
 var $TextMessage = object({ "text": string });
 var $ThreadEntry = object({ "id": string, "thread_id": string, "sender": string, "content": string, "type": string, "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "tool_name": string, "tool_id": string });
 var $UsageRecord = object({ "id": string, "request_id": string, "agent_id": string, "input_tokens": all(integer, minimum(0)), "output_tokens": all(integer, minimum(0)), "cache_read_tokens": all(integer, minimum(0)), "cache_write_tokens": all(integer, minimum(0)), "thinking_tokens": all(integer, minimum(0)), "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "message_id": string });
-var made = checked({ "AgentHistory": object({ "agent_id": string, "events": array($HistoryEvent), "count": all(integer, minimum(0)), "has_more": boolean, "usage": $UsageTotals }, { "next_cursor": string }), "Agents": array($Agent), "BindingsAnswer": compiled(compiled0), "CanceledMessage": $CanceledMessage, "CancelledMessage": $CanceledMessage, "CreatedBinding": object({ "binding_id": string, "agent_name": string, "working_dir": string, "rebound_from": types({ "string": string, "null": nil }) }), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": string, "mime_type": string }), "QuestionAnswered": object({ "success": constant(true) }), "SessionInitMessage": object({ "session_id": string }), "SessionOrphanedMessage": $CanceledMessage, "StartedMessage": object({ "thread_id": string }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ThreadTranscript": object({ "thread_id": string, "messages": array($ThreadEntry) }), "ThreadUsageRecords": object({ "thread_id": string, "usage": array($UsageRecord) }), "ToolApprovalMessage": object({ "id": string, "name": string, "input_json": string, "request_id": string }), "ToolDecision": object({ "success": constant(true), "approved": boolean }), "ToolResultMessage": object({ "id": all(string, minLength(1)), "output": string, "is_error": boolean }), "ToolStateMessage": object({ "id": string, "state": string, "detail": string }), "ToolUseMessage": object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "input_json": string }), "UsageMessage": object({ "input_tokens": all(integer, minimum(0)), "output_tokens": all(integer, minimum(0)), "cache_read_tokens": all(integer, minimum(0)), "cache_write_tokens": all(integer, minimum(0)), "thinking_tokens": all(integer, minimum(0)) }), "UsageTotals": $UsageTotals });
+var made = checked({ "AgentHistory": object({ "agent_id": string, "events": array($HistoryEvent), "count": all(integer, minimum(0)), "has_more": boolean, "usage": $UsageTotals }, { "next_cursor": string }), "Agents": array($Agent), "BindingsAnswer": one($BindingList, $BindingStatus), "CanceledMessage": $CanceledMessage, "CancelledMessage": $CanceledMessage, "CreatedBinding": object({ "binding_id": string, "agent_name": string, "working_dir": string, "rebound_from": types({ "string": string, "null": nil }) }), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": string, "mime_type": string }), "QuestionAnswered": object({ "success": constant(true) }), "SessionInitMessage": object({ "session_id": string }), "SessionOrphanedMessage": $CanceledMessage, "StartedMessage": object({ "thread_id": string }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ThreadTranscript": object({ "thread_id": string, "messages": array($ThreadEntry) }), "ThreadUsageRecords": object({ "thread_id": string, "usage": array($UsageRecord) }), "ToolApprovalMessage": object({ "id": string, "name": string, "input_json": string, "request_id": string }), "ToolDecision": object({ "success": constant(true), "approved": boolean }), "ToolResultMessage": object({ "id": all(string, minLength(1)), "output": string, "is_error": boolean }), "ToolStateMessage": object({ "id": string, "state": string, "detail": string }), "ToolUseMessage": object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "input_json": string }), "UsageMessage": object({ "input_tokens": all(integer, minimum(0)), "output_tokens": all(integer, minimum(0)), "cache_read_tokens": all(integer, minimum(0)), "cache_write_tokens": all(integer, minimum(0)), "thinking_tokens": all(integer, minimum(0)) }), "UsageTotals": $UsageTotals });
 var readers = { operations: { listAgents: (at) => {
   if (typeof at !== "object" || at === null) return at;
   for (const key of keys(at)) {

@@ -56,10 +56,19 @@ var any = (...tests) => (value) => {
   for (const one of tests) {
     const flaws = one(value);
     if (!flaws) return void 0;
-    found.push(...flaws);
+    found.push(flaws);
   }
-  return [...found, ...flaw("anyOf", {})];
+  return nearest(found, "anyOf");
 };
+function nearest(found, keyword) {
+  const isMistyped = ([first]) => first.keyword === "type" && first.instancePath === "";
+  if (found.every(isMistyped)) return mistyped([...new Set(found.flatMap(([first]) => first.params.type))]);
+  const typed = found.filter((flaws) => !isMistyped(flaws));
+  const depth = ([first]) => first.instancePath.split("/").length;
+  const deepest = Math.max(...typed.map(depth));
+  const best = typed.filter((flaws) => depth(flaws) === deepest);
+  return best.length === 1 ? best[0] : flaw(keyword, {});
+}
 var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
 function checked(tests) {
   const checks = {};

@@ -63,9 +63,33 @@ var any = (...tests) => (value) => {
   for (const one of tests) {
     const flaws = one(value);
     if (!flaws) return void 0;
-    found.push(...flaws);
+    found.push(flaws);
   }
-  return [...found, ...flaw("anyOf", {})];
+  return nearest(found, "anyOf");
+};
+function nearest(found, keyword) {
+  const isMistyped = ([first]) => first.keyword === "type" && first.instancePath === "";
+  if (found.every(isMistyped)) return mistyped([...new Set(found.flatMap(([first]) => first.params.type))]);
+  const typed = found.filter((flaws) => !isMistyped(flaws));
+  const depth = ([first]) => first.instancePath.split("/").length;
+  const deepest = Math.max(...typed.map(depth));
+  const best = typed.filter((flaws) => depth(flaws) === deepest);
+  return best.length === 1 ? best[0] : flaw(keyword, {});
+}
+var tagged = (property, rows, absent, others) => {
+  const tests = new Map(rows.flatMap(([test2, ...values2]) => values2.map((value) => [value, test2])));
+  return (value) => {
+    if (!isObject(value)) {
+      const flaws2 = others?.(value);
+      return others && !flaws2 ? void 0 : nearest([mistyped("object"), ...flaws2 ? [flaws2] : []], "anyOf");
+    }
+    const found = value[property];
+    if (found === void 0) return absent ? absent(value) : flaw("required", { missingProperty: property });
+    const test2 = tests.get(found);
+    if (!test2) return under(property, flaw("enum", { allowedValues: [...tests.keys()], found }));
+    const flaws = test2(value);
+    return flaws?.map((one) => ({ branch: found, ...one }));
+  };
 };
 var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
 function checked(tests) {
@@ -321,7 +345,7 @@ var $TextPosition = object({ "line": all(integer, minimum(0)), "character": all(
 var $Diagnostic = object({ "file_path": all(string, minLength(1)), "severity": values("error", "warning", "info", "hint"), "message": string, "line": all(integer, minimum(0)) }, { "character": all(integer, minimum(0)), "source": string });
 var $FileMention = object({ "type": constant("file"), "path": all(string, minLength(1)) });
 var $SymbolMention = object({ "type": constant("symbol"), "name": all(string, minLength(1)) }, { "file_path": all(string, minLength(1)), "line": all(integer, minimum(0)) });
-var $Mention = any($FileMention, $SymbolMention);
+var $Mention = tagged("type", [[$FileMention, "file"], [$SymbolMention, "symbol"]]);
 var $RelatedFile = object({ "path": all(string, minLength(1)), "relation": values("test", "source", "dependent", "import") });
 var $MessageContext = object({}, { "active_editor": object({ "file_path": all(string, minLength(1)), "language": string }, { "selection": object({ "start": $TextPosition, "end": $TextPosition }), "visible_range": object({ "start": all(integer, minimum(0)), "end": all(integer, minimum(0)) }), "content_hash": all(string, pattern("^sha256:[0-9a-f]+$")) }), "open_editors": array(object({ "file_path": all(string, minLength(1)) }, { "is_dirty": boolean, "visible": boolean })), "diagnostics": array($Diagnostic), "terminal_output": object({}, { "command": all(string, minLength(1)), "exit_code": integer, "stdout": string, "stderr": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }), "git_context": object({}, { "branch": string, "staged_files": array(all(string, minLength(1))), "modified_files": array(all(string, minLength(1))), "recent_commits": array(object({ "sha": all(string, minLength(1)), "message": string }, { "author": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) })), "diff": string }), "mentions": array($Mention), "related_files": array($RelatedFile), "command": all(string, pattern("^/[a-z]+$")) });
 var $DeleteSessionInput = object({ "session_id": all(string, minLength(1)) });

@@ -170,18 +170,28 @@ export interface Flaw {
   /** The schema keyword that failed, and its requirement. */
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
+  /** In a union that a constant tells apart: the constant of the alternative that was checked. */
+  readonly branch?: unknown;
 }
 
 /** Describes the first three flaws, such as "`diffs` is missing", and counts the rest. */
 export function describe(flaws: readonly Flaw[]): string {
-  const words = flaws.slice(0, 3).map(({ at, keyword, params: { missingProperty: missing, ...params } }) => {
-    const place = missing ? `${at}/${missing}` : at;
-    const name = place ? `\`${brief(place.slice(1).replaceAll("/", "."), MAX_NAME)}\`` : "the body";
-    if (missing) return `${name} is missing`;
-    const values = Object.values(params).flat();
-    const wanted = brief(values.join(/enum|type/.test(keyword) ? " or " : " "), MAX_QUOTED);
-    return /^(const|enum|type)$/.test(keyword) ? `${name} must be ${wanted}` : `${name} breaks ${keyword} ${wanted}`;
-  });
+  const words = flaws
+    .slice(0, 3)
+    .map(({ at, keyword, branch, params: { missingProperty: missing, found, ...params } }) => {
+      const within =
+        typeof branch === "string" ? ` in ${/^[aeiou]/i.test(branch) ? "an" : "a"} ${brief(branch, MAX_NAME)}` : "";
+      const place = missing ? `${at}/${missing}` : at;
+      const name = place ? `\`${brief(place.slice(1).replaceAll("/", "."), MAX_NAME)}\`` : "the body";
+      if (missing) return `${name} is missing${within}`;
+      const values = Object.values(params).flat();
+      const wanted = brief(values.join(/enum|type/.test(keyword) ? " or " : " "), MAX_QUOTED);
+      if (keyword === "anyOf" || keyword === "oneOf")
+        return `${name} fits ${params.passingSchemas ? "more than one alternative" : "no alternative"}${within}`;
+      const other = found === undefined ? "" : `, not ${brief(JSON.stringify(found), MAX_NAME)}`;
+      const must = /^(const|enum|type)$/.test(keyword) ? `must be ${wanted}${other}` : `breaks ${keyword} ${wanted}`;
+      return `${name} ${must}${within}`;
+    });
   if (flaws.length > 3) words.push(`${flaws.length - 3} more`);
   return words.join(", ");
 }

@@ -114,5 +114,10 @@ export function assertChecked(
 }
 
 export function flaws(check: Check): Flaw[] {
-  return (check.errors ?? []).map(({ instancePath, keyword, params }) => ({ at: instancePath, keyword, params }));
+  return (check.errors ?? []).map(({ instancePath: at, keyword, params, branch }) => ({
+    at,
+    keyword,
+    params,
+    ...(branch !== undefined && { branch }),
+  }));
 }

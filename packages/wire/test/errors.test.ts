@@ -94,6 +94,13 @@ test.each<[flaws: Flaw[], text: string]>([
   [[flaw("/a", "enum", { allowedValues: ["x", "y"] })], "`a` must be x or y"],
   [[flaw("/a", "const", { allowedValue: "x" })], "`a` must be x"],
   [[flaw("/a", "minimum", { comparison: ">=", limit: 3 })], "`a` breaks minimum >= 3"],
+  [[flaw("/a", "enum", { allowedValues: ["x", "y"], found: 1 })], "`a` must be x or y, not 1"],
+  [[{ ...flaw("/a", "required", { missingProperty: "b" }), branch: "image" }], "`a.b` is missing in an image"],
+  [[{ ...flaw("/a", "type", { type: "string" }), branch: "tool" }], "`a` must be string in a tool"],
+  [[{ ...flaw("/a", "minimum", { limit: 1 }), branch: 7 }], "`a` breaks minimum 1"],
+  [[flaw("/a", "anyOf")], "`a` fits no alternative"],
+  [[flaw("", "oneOf", { passingSchemas: [0, 1] })], "the body fits more than one alternative"],
+  [[flaw("/a", "oneOf", { passingSchemas: null })], "`a` fits no alternative"],
   [[flaw("/a", "discriminatorType", { type: ["x", "y"] })], "`a` breaks discriminatorType x y"],
   [
     ["a", "b", "c"].map((name) => flaw(`/${name}`, "const", { allowedValue: 1 })),

@@ -27,7 +27,7 @@ const test =
 const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 // Most of a message is strings, booleans and numbers: one call each.
-const mistyped = (type: string) => flaw("type", { type });
+const mistyped = (type: unknown) => flaw("type", { type });
 export const string: Test = (value) => (typeof value === "string" ? undefined : mistyped("string"));
 export const boolean: Test = (value) => (typeof value === "boolean" ? undefined : mistyped("boolean"));
 export const number: Test = (value) => (Number.isFinite(value) ? undefined : mistyped("number"));
@@ -137,14 +137,62 @@ export const all =
 export const any =
   (...tests: Test[]): Test =>
   (value) => {
-    const found: CheckError[] = [];
+    const found: (readonly CheckError[])[] = [];
     for (const one of tests) {
       const flaws = one(value);
       if (!flaws) return undefined;
-      found.push(...flaws);
+      found.push(flaws);
     }
-    return [...found, ...flaw("anyOf", {})];
+    return nearest(found, "anyOf");
   };
+
+/** Exactly one of them. */
+export const one =
+  (...tests: Test[]): Test =>
+  (value) => {
+    const found = tests.map((test) => test(value));
+    const passingSchemas = [...found.keys()].filter((at) => !found[at]);
+    if (passingSchemas.length === 1) return undefined;
+    return passingSchemas.length > 1
+      ? flaw("oneOf", { passingSchemas: passingSchemas.slice(0, 2) })
+      : nearest(found as (readonly CheckError[])[], "oneOf");
+  };
+
+/** The flaws of the branch that fits best: of those of the value's type, the one with the deepest flaw. */
+function nearest(found: readonly (readonly CheckError[])[], keyword: string): readonly CheckError[] {
+  const isMistyped = ([first]: readonly CheckError[]) => first!.keyword === "type" && first!.instancePath === "";
+  if (found.every(isMistyped)) return mistyped([...new Set(found.flatMap(([first]) => first!.params.type))]);
+  const typed = found.filter((flaws) => !isMistyped(flaws));
+  const depth = ([first]: readonly CheckError[]) => first!.instancePath.split("/").length;
+  const deepest = Math.max(...typed.map(depth));
+  const best = typed.filter((flaws) => depth(flaws) === deepest);
+  return best.length === 1 ? best[0]! : flaw(keyword, {});
+}
+
+/**
+ * A union of objects that are told apart by a property: each row has a test and the values that it is for. `absent` is for objects without
+ * the property, `others` for values that are no objects.
+ */
+export const tagged = (
+  property: string,
+  rows: readonly (readonly [Test, ...unknown[]])[],
+  absent?: Test | false,
+  others?: Test,
+): Test => {
+  const tests = new Map(rows.flatMap(([test, ...values]) => values.map((value) => [value, test] as const)));
+  return (value) => {
+    if (!isObject(value)) {
+      const flaws = others?.(value);
+      return others && !flaws ? undefined : nearest([mistyped("object"), ...(flaws ? [flaws] : [])], "anyOf");
+    }
+    const found = value[property];
+    if (found === undefined) return absent ? absent(value) : flaw("required", { missingProperty: property });
+    const test = tests.get(found);
+    if (!test) return under(property, flaw("enum", { allowedValues: [...tests.keys()], found }));
+    const flaws = test(value);
+    return flaws?.map((one) => ({ branch: found, ...one }));
+  };
+};
 
 export const not = (inner: Test): Test => test((value) => inner(value) !== undefined, "not", {});
 

@@ -1,6 +1,7 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
 import { mapSchema } from "../walk.js";
 import { rules } from "./rules.js";
+import { dispatchOf, type Shape } from "./unions.js";
 
 /** Schemas as expressions that call the functions of `checking` by name. */
 export interface Expressions {
@@ -100,11 +101,43 @@ export function expressions(
     }
     add("$ref", (value) => MARK + all.use(absolute(value as string, base)).name + MARK);
     if ("allOf" in left) tests.push(...(take("allOf") as Schema[]).map(inner));
-    add("anyOf", (value) => `checking.any(${(value as Schema[]).map(inner).join(", ")})`);
+    const preferred = (take("discriminator") as { propertyName?: string } | undefined)?.propertyName;
+    for (const keyword of ["anyOf", "oneOf"])
+      add(keyword, (value) => union(value as Schema[], keyword === "oneOf", type === "object", preferred, base));
     add("not", (value) => `checking.not(${inner(value)})`);
     if (Object.keys(left).length > 0) tests.push(`checking.compiled(${compile(elsewhere(left, base))})`);
     if (tests.length === 0) return ANYTHING;
     return tests.length === 1 ? tests[0]! : `checking.all(${tests.join(", ")})`;
+  }
+
+  const shapes = new Map<Schema, Shape>();
+
+  function union(
+    branches: readonly Schema[],
+    isExclusive: boolean,
+    isObject: boolean,
+    preferred: string | undefined,
+    base: string,
+  ): string {
+    const tests = branches.map((branch) => of(branch, base));
+    const several = (places: readonly number[], more: readonly string[] = []) => {
+      const all = [...more, ...places.map((at) => tests[at]!)];
+      return all.length === 1 ? all[0]! : `checking.${isExclusive ? "one" : "any"}(${all.join(", ")})`;
+    };
+    const dispatch = dispatchOf(branches, base, { resolve, shapes }, { isExclusive, isObject, preferred });
+    if (!dispatch) return several([...tests.keys()]);
+    const { property, rows, absent, others, left } = dispatch;
+    const listed = rows.map(({ values, branches }) => `[${[several(branches), ...values.map(text)].join(", ")}]`);
+    const parts = [text(property), `[${listed.join(", ")}]`];
+    if (absent.length > 0 || others.length > 0) parts.push(absent.length > 0 ? several(absent) : "false");
+    if (others.length > 0) parts.push(several(others));
+    const tagged = `checking.tagged(${parts.join(", ")})`;
+    return left.length === 0 ? tagged : several(left, [tagged]);
+  }
+
+  function resolve(reference: string, base: string): { schema: Schema; base: string } {
+    const place = absolute(reference, base);
+    return { schema: find(place), base: place.split("#")[0]! };
   }
 
   return { refer, declarations: () => all.ordered() };

@@ -5,7 +5,9 @@ import { mapSchema } from "../walk.js";
 
 /** Keywords that a check does not need: prose, and the type of a value for the compiler. */
 const annotations = new Set(keywordsOf(({ checked, compat }) => !checked && compat !== "loaded"));
-const annotates = (keyword: string) => annotations.has(keyword) || keyword.startsWith("x-");
+const annotates = (keyword: string) =>
+  // By `discriminator` a union is dispatched.
+  keyword !== "discriminator" && (annotations.has(keyword) || keyword.startsWith("x-"));
 
 /** Rules by schema, because both sides of a contract need the same ones. */
 const made = new WeakMap<SchemaObject, Schema>();

@@ -60,6 +60,7 @@ function instance(schemas: readonly SchemaObject[], formats: ReadonlyMap<string,
   // So does looking for own properties only, which matters for names that every object inherits.
   const ownProperties = inherited.some((name) => JSON.stringify(schemas).includes(`"${name}"`));
   Object.assign(ajv.opts, { unevaluated, ownProperties, dynamicRef: false });
+  ajv.addKeyword("discriminator");
   for (const [name, format] of formats) ajv.addFormat(name, format);
   for (const schema of schemas) ajv.addSchema(rules(schema));
   return ajv;

@@ -13,6 +13,8 @@ export interface CheckError {
   readonly instancePath: string;
   readonly keyword: string;
   readonly params: Readonly<Record<string, unknown>>;
+  /** In a union that is dispatched by a constant: the constant of the branch that was checked. */
+  readonly branch?: unknown;
 }
 
 /** Returns a parsed body in its documented form. The body may be changed in place. */
