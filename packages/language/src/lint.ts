@@ -1,7 +1,7 @@
 import { Ajv2020, type Options } from "ajv/dist/2020.js";
-import addFormats from "ajv-formats";
 import type { Finding } from "./finding.js";
 import { type ContractFolder, parse } from "./folder.js";
+import { FORMATS } from "./formats.js";
 import { binary } from "./lint/binary.js";
 import { conversations } from "./lint/conversations.js";
 import { descriptions } from "./lint/descriptions.js";
@@ -20,7 +20,7 @@ import { owned, titles } from "./lint/titles.js";
 import { vocabulary } from "./lint/vocabulary.js";
 import { expandMethods } from "./methods.js";
 import { withoutProse } from "./prose.js";
-import { declaredFormats, type Source, uncheckedFormats } from "./source.js";
+import { declaredFormats, type Source } from "./source.js";
 
 export type { Finding } from "./finding.js";
 export { slowPatterns } from "./lint/examples.js";
@@ -62,7 +62,7 @@ export async function lint(
   const contract = withoutProse(written, (file) => file);
   const identified = Object.entries(schemas).map(([file, schema]) => [file, { ...schema, $id: idOf(file) }]);
   const ajv = vocabularyAjv({ validateSchema: false, code: { optimize: false } });
-  if (sound) findings.push(...formats(written, new Set(Object.keys(ajv.formats))));
+  if (sound) findings.push(...formats(written));
   for (const [name, pattern] of declared(written)) ajv.addFormat(name, pattern);
   const unreadable = new Set(broken.map(({ file }) => file));
   const compiled = vocabulary({ schemas, unreadable }, ajv, judge, judged);
@@ -103,8 +103,7 @@ const vocabularyAjv = (options: Options = {}) => {
     ownProperties: true,
     ...options,
   });
-  addFormats.default(ajv as never);
-  for (const name of uncheckedFormats) if (!(name in ajv.formats)) ajv.addFormat(name, true);
+  for (const [name, format] of FORMATS) ajv.addFormat(name, format);
   return ajv;
 };
 

@@ -1,11 +1,11 @@
 import type { Check, Checks, ContractDocument, ContractValue, SchemaObject, Side } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import addFormats from "ajv-formats";
 import { serverExamples } from "./examples.js";
+import { FORMATS } from "./formats.js";
 import { resultsFor } from "./methods.js";
 import { readsOf } from "./reads.js";
 import { commonFaults, headersSchema, inputSchema } from "./schema.js";
-import { declaredFormats, uncheckedFormats } from "./source.js";
+import { declaredFormats } from "./source.js";
 
 /** A contract loaded at run time: the compiler does not know its types. */
 // biome-ignore lint/suspicious/noExplicitAny: the interfaces are those of a contract that was read at run time
@@ -45,8 +45,7 @@ function compiler(document: ContractDocument): (schema: SchemaObject) => Check {
     logger: false,
     ownProperties: true,
   });
-  for (const name of uncheckedFormats) ajv.addFormat(name, true);
-  addFormats.default(ajv as never);
+  for (const [name, format] of FORMATS) ajv.addFormat(name, format);
   for (const [name, format] of declaredFormats(document.source)) ajv.addFormat(name, format);
   for (const schema of Object.values(document.schemas)) ajv.addSchema(schema);
   return (schema) => (ajv.getSchema(schema.$id as string) ?? ajv.compile(schema)) as Check;

@@ -45,7 +45,7 @@ var minLength = (limit) => test((value) => {
   for (const _ of value) if (++count >= limit) return true;
   return count >= limit;
 }, "minLength", { limit });
-var format = (name, form) => test((value) => form.test(value), "format", { format: name });
+var moment = (name, form) => test((value) => form.test(value) && (!value.includes(":60") || Date.parse(`2000-01-01T${value.replace(/.*t/i, "").replace(":60", ":59")}`.toUpperCase()) % 864e5 >= 86399e3), "format", { format: name });
 var all = (...tests) => (value) => {
   for (const one2 of tests) {
     const flaws = one2(value);
@@ -84,17 +84,18 @@ function inside(at, key, change) {
   if (typeof inner === "object" && inner !== null) change(inner);
 }
 var keys = (at) => Array.isArray(at) ? Object.keys(at) : ["*"];
-var $HistoryEvent = object({ "id": string, "direction": string, "author": string, "type": string, "timestamp": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "thread_id": string, "text": string });
+var form0 = moment("date-time", /^(?:\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))|(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)t(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i);
+var $HistoryEvent = object({ "id": string, "direction": string, "author": string, "type": string, "timestamp": all(string, form0) }, { "thread_id": string, "text": string });
 var $UsageTotals = object({ "total_input": all(integer, minimum(0)), "total_output": all(integer, minimum(0)), "total_cache_read": all(integer, minimum(0)), "total_cache_write": all(integer, minimum(0)), "total_thinking": all(integer, minimum(0)), "total_tokens": all(integer, minimum(0)), "request_count": all(integer, minimum(0)) });
 var $Agent = object({ "id": string, "name": string, "capabilities": array(string) }, { "instance_id": string, "workspaces": array(string), "working_dir": string, "backend": string });
-var $Binding = object({ "frontend": string, "channel_id": string, "agent_id": string, "agent_online": boolean, "working_dir": string, "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "agent_name": string });
+var $Binding = object({ "frontend": string, "channel_id": string, "agent_id": string, "agent_online": boolean, "working_dir": string, "created_at": all(string, form0) }, { "agent_name": string });
 var $BindingList = object({ "bindings": array($Binding) });
 var $BindingStatus = object({ "binding_id": string, "agent_name": string, "working_dir": string, "online": boolean });
 var $CanceledMessage = object({ "reason": string });
 var $ErrorMessage = object({ "error": string });
 var $TextMessage = object({ "text": string });
-var $ThreadEntry = object({ "id": string, "thread_id": string, "sender": string, "content": string, "type": string, "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "tool_name": string, "tool_id": string });
-var $UsageRecord = object({ "id": string, "request_id": string, "agent_id": string, "input_tokens": all(integer, minimum(0)), "output_tokens": all(integer, minimum(0)), "cache_read_tokens": all(integer, minimum(0)), "cache_write_tokens": all(integer, minimum(0)), "thinking_tokens": all(integer, minimum(0)), "created_at": all(string, format("date-time", /^\d\d\d\d-[0-1]\d-[0-3]\dt(?:[0-2]\d:[0-5]\d:[0-5]\d|23:59:60)(?:\.\d+)?(?:z|[+-]\d\d(?::?\d\d)?)$/i)) }, { "message_id": string });
+var $ThreadEntry = object({ "id": string, "thread_id": string, "sender": string, "content": string, "type": string, "created_at": all(string, form0) }, { "tool_name": string, "tool_id": string });
+var $UsageRecord = object({ "id": string, "request_id": string, "agent_id": string, "input_tokens": all(integer, minimum(0)), "output_tokens": all(integer, minimum(0)), "cache_read_tokens": all(integer, minimum(0)), "cache_write_tokens": all(integer, minimum(0)), "thinking_tokens": all(integer, minimum(0)), "created_at": all(string, form0) }, { "message_id": string });
 var made = checked({ "AgentHistory": object({ "agent_id": string, "events": array($HistoryEvent), "count": all(integer, minimum(0)), "has_more": boolean, "usage": $UsageTotals }, { "next_cursor": string }), "Agents": array($Agent), "BindingsAnswer": one($BindingList, $BindingStatus), "CanceledMessage": $CanceledMessage, "CancelledMessage": $CanceledMessage, "CreatedBinding": object({ "binding_id": string, "agent_name": string, "working_dir": string, "rebound_from": types({ "string": string, "null": nil }) }), "DoneMessage": object({ "full_response": string }), "ErrorMessage": $ErrorMessage, "FaultBody": $ErrorMessage, "FileMessage": object({ "filename": string, "mime_type": string }), "QuestionAnswered": object({ "success": constant(true) }), "SessionInitMessage": object({ "session_id": string }), "SessionOrphanedMessage": $CanceledMessage, "StartedMessage": object({ "thread_id": string }), "TextMessage": $TextMessage, "ThinkingMessage": $TextMessage, "ThreadTranscript": object({ "thread_id": string, "messages": array($ThreadEntry) }), "ThreadUsageRecords": object({ "thread_id": string, "usage": array($UsageRecord) }), "ToolApprovalMessage": object({ "id": string, "name": string, "input_json": string, "request_id": string }), "ToolDecision": object({ "success": constant(true), "approved": boolean }), "ToolResultMessage": object({ "id": all(string, minLength(1)), "output": string, "is_error": boolean }), "ToolStateMessage": object({ "id": string, "state": string, "detail": string }), "ToolUseMessage": object({ "id": all(string, minLength(1)), "name": all(string, minLength(1)), "input_json": string }), "UsageMessage": object({ "input_tokens": all(integer, minimum(0)), "output_tokens": all(integer, minimum(0)), "cache_read_tokens": all(integer, minimum(0)), "cache_write_tokens": all(integer, minimum(0)), "thinking_tokens": all(integer, minimum(0)) }), "UsageTotals": $UsageTotals });
 var readers = { operations: { listAgents: (at) => {
   if (typeof at !== "object" || at === null) return at;

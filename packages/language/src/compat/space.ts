@@ -1,9 +1,9 @@
 import type { ContractDocument, Json, Schema, SchemaObject } from "@parlance/wire";
 import { parseFragment, valueAt } from "@parlance/wire/internal/pointer";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import addFormats from "ajv-formats";
+import { FORMATS } from "../formats.js";
 import { KEYWORDS } from "../keywords.js";
-import { declaredFormats, uncheckedFormats } from "../source.js";
+import { declaredFormats } from "../source.js";
 import { mapSchema } from "../walk.js";
 
 export type Age = "old" | "now";
@@ -21,8 +21,7 @@ export interface Space {
 }
 
 const formatsOf = (ajv: Ajv2020) => {
-  addFormats.default(ajv as never);
-  for (const name of uncheckedFormats) ajv.addFormat(name, true);
+  for (const [name, format] of FORMATS) ajv.addFormat(name, format);
   return ajv;
 };
 /** The formats that every contract may use. */

@@ -124,6 +124,17 @@ export const pattern = (source: string): Test => {
 export const format = (name: string, form: RegExp): Test =>
   test((value: string) => form.test(value), "format", { format: name });
 
+/** A time of RFC 3339. The form allows each leap second; there are only those at 23:59:60 UTC. */
+export const moment = (name: string, form: RegExp): Test =>
+  test(
+    (value: string) =>
+      form.test(value) &&
+      (!value.includes(":60") ||
+        Date.parse(`2000-01-01T${value.replace(/.*t/i, "").replace(":60", ":59")}`.toUpperCase()) % 864e5 >= 86399e3),
+    "format",
+    { format: name },
+  );
+
 export const all =
   (...tests: Test[]): Test =>
   (value) => {

@@ -1,7 +1,8 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
+import { MOMENTS } from "../formats.js";
 import { mapSchema } from "../walk.js";
 import { rules } from "./rules.js";
-import { dispatchOf, type Shape } from "./unions.js";
+import { type Context, union } from "./unions.js";
 
 /** Schemas as expressions that call the functions of `checking` by name. */
 export interface Expressions {
@@ -9,6 +10,8 @@ export interface Expressions {
   refer(reference: string): string;
   /** By name; each declaration follows those that it refers to. */
   declarations(): ReadonlyMap<string, Readonly<Declaration>>;
+  /** Statements that the declarations need. */
+  forms(): readonly string[];
 }
 
 interface Declaration {
@@ -48,6 +51,9 @@ export function expressions(
   compile: (keywords: SchemaObject) => string,
 ): Expressions {
   const all = new Declarations(find);
+  const context = contextOf(find);
+  /** Tests of formats, whose expressions are long, with their names. */
+  const forms = new Map<string, string>();
 
   function refer(reference: string): string {
     const { name } = all.use(reference);
@@ -97,50 +103,43 @@ export function expressions(
       for (const keyword of ["minLength", "pattern"]) add(keyword, (value) => `checking.${keyword}(${text(value)})`);
       const known = formats.get(left.format as string);
       if (known === true) take("format");
-      else if (known) add("format", (value) => `checking.format(${text(value)}, ${known})`);
+      else if (known) add("format", (value) => formOf(forms, text(value), MOMENTS.get(value as string), known));
     }
     add("$ref", (value) => MARK + all.use(absolute(value as string, base)).name + MARK);
     if ("allOf" in left) tests.push(...(take("allOf") as Schema[]).map(inner));
     const preferred = (take("discriminator") as { propertyName?: string } | undefined)?.propertyName;
     for (const keyword of ["anyOf", "oneOf"])
-      add(keyword, (value) => union(value as Schema[], keyword === "oneOf", type === "object", preferred, base));
+      add(keyword, (value) => {
+        const options = { isExclusive: keyword === "oneOf", isObject: type === "object", preferred };
+        return union(value as Schema[], (value as Schema[]).map(inner), base, context, options);
+      });
     add("not", (value) => `checking.not(${inner(value)})`);
     if (Object.keys(left).length > 0) tests.push(`checking.compiled(${compile(elsewhere(left, base))})`);
     if (tests.length === 0) return ANYTHING;
     return tests.length === 1 ? tests[0]! : `checking.all(${tests.join(", ")})`;
   }
 
-  const shapes = new Map<Schema, Shape>();
+  return {
+    refer,
+    declarations: () => all.ordered(),
+    forms: () => [...forms].map(([test, name]) => `const ${name} = ${test};`),
+  };
+}
 
-  function union(
-    branches: readonly Schema[],
-    isExclusive: boolean,
-    isObject: boolean,
-    preferred: string | undefined,
-    base: string,
-  ): string {
-    const tests = branches.map((branch) => of(branch, base));
-    const several = (places: readonly number[], more: readonly string[] = []) => {
-      const all = [...more, ...places.map((at) => tests[at]!)];
-      return all.length === 1 ? all[0]! : `checking.${isExclusive ? "one" : "any"}(${all.join(", ")})`;
-    };
-    const dispatch = dispatchOf(branches, base, { resolve, shapes }, { isExclusive, isObject, preferred });
-    if (!dispatch) return several([...tests.keys()]);
-    const { property, rows, absent, others, left } = dispatch;
-    const listed = rows.map(({ values, branches }) => `[${[several(branches), ...values.map(text)].join(", ")}]`);
-    const parts = [text(property), `[${listed.join(", ")}]`];
-    if (absent.length > 0 || others.length > 0) parts.push(absent.length > 0 ? several(absent) : "false");
-    if (others.length > 0) parts.push(several(others));
-    const tagged = `checking.tagged(${parts.join(", ")})`;
-    return left.length === 0 ? tagged : several(left, [tagged]);
-  }
-
-  function resolve(reference: string, base: string): { schema: Schema; base: string } {
+function contextOf(find: (reference: string) => Schema): Context {
+  const resolve: Context["resolve"] = (reference, base) => {
     const place = absolute(reference, base);
     return { schema: find(place), base: place.split("#")[0]! };
-  }
+  };
+  return { resolve, shapes: new Map() };
+}
 
-  return { refer, declarations: () => all.ordered() };
+/** The name of a format's test, which is declared once. */
+function formOf(forms: Map<string, string>, format: string, moment: RegExp | undefined, known: RegExp): string {
+  const test = moment ? `checking.moment(${format}, ${moment})` : `checking.format(${format}, ${known})`;
+  const name = forms.get(test) ?? `form${forms.size}`;
+  forms.set(test, name);
+  return name;
 }
 
 class Declarations {

@@ -8,7 +8,7 @@ export interface Context {
 }
 
 /** What a schema says of the objects that it allows, as far as it is known: tags may allow more than the schema does. */
-export interface Shape {
+interface Shape {
   readonly objects: "only" | "never" | "maybe";
   /** Values of properties that have only constants. */
   readonly tags: ReadonlyMap<string, readonly unknown[]>;
@@ -16,7 +16,7 @@ export interface Shape {
 }
 
 /** How a union is dispatched: each branch by its place in the union. */
-export interface Dispatch {
+interface Dispatch {
   readonly property: string;
   /** For each value, the branches that allow it; other tagged branches refuse such an object. */
   readonly rows: readonly { readonly values: readonly unknown[]; readonly branches: readonly number[] }[];
@@ -30,15 +30,48 @@ export interface Dispatch {
 
 const isScalar = (value: unknown) => typeof value !== "object" || value === null;
 
+interface Options {
+  /** Whether exactly one branch may fit. */
+  readonly isExclusive: boolean;
+  /** Whether the union is about objects only. */
+  readonly isObject: boolean;
+  /** The property of `discriminator`. */
+  readonly preferred: string | undefined;
+}
+
+/** The expression of a union from those of its branches. */
+export function union(
+  branches: readonly Schema[],
+  tests: readonly string[],
+  base: string,
+  context: Context,
+  options: Options,
+): string {
+  const several = (places: readonly number[], more: readonly string[] = []) => {
+    const all = [...more, ...places.map((at) => tests[at]!)];
+    return all.length === 1 ? all[0]! : `checking.${options.isExclusive ? "one" : "any"}(${all.join(", ")})`;
+  };
+  const dispatch = dispatchOf(branches, base, context, options);
+  if (!dispatch) return several([...tests.keys()]);
+  const { property, rows, absent, others, left } = dispatch;
+  const text = (value: unknown) => JSON.stringify(value);
+  const listed = rows.map(({ values, branches }) => `[${[several(branches), ...values.map(text)].join(", ")}]`);
+  const parts = [text(property), `[${listed.join(", ")}]`];
+  if (absent.length > 0 || others.length > 0) parts.push(absent.length > 0 ? several(absent) : "false");
+  if (others.length > 0) parts.push(several(others));
+  const tagged = `checking.tagged(${parts.join(", ")})`;
+  return left.length === 0 ? tagged : several(left, [tagged]);
+}
+
 /**
  * Finds the property by whose constants the branches of `anyOf` or `oneOf` are told apart; undefined where none does. `preferred` is the
  * `discriminator`. `isObject` says that the union is about objects only. The verdict is that of the union on every value.
  */
-export function dispatchOf(
+function dispatchOf(
   branches: readonly Schema[],
   base: string,
   context: Context,
-  { isExclusive, isObject, preferred }: { isExclusive: boolean; isObject: boolean; preferred?: string | undefined },
+  { isExclusive, isObject, preferred }: Options,
 ): Dispatch | undefined {
   const shapes = branches.map((branch) => shapeOf(branch, base, context, []));
   const all = [...branches.keys()];

@@ -1,11 +1,11 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ContractDocument, SchemaObject, Side } from "@parlance/wire";
-import { fastFormats } from "ajv-formats/dist/formats.js";
 import { build, transform } from "esbuild";
+import { FORMATS } from "../formats.js";
 import { resultsFor } from "../methods.js";
 import { answerHeaders, inputs, locate } from "../schema.js";
-import { declaredFormats, uncheckedFormats } from "../source.js";
+import { declaredFormats } from "../source.js";
 import { expressions } from "./checks.js";
 import { GenerateError } from "./names.js";
 import { reads } from "./reads.js";
@@ -20,14 +20,14 @@ import { seldom } from "./seldom.js";
 export async function validators(document: ContractDocument, side: Side): Promise<string> {
   const schemas = wireForms(document, side);
   const all = { ...document.schemas, ...schemas };
-  const formats = formatsOf(document);
+  const formats = new Map([...FORMATS, ...declaredFormats(document.source)]);
   const { compile, print } = seldom(Object.values(all), formats);
   const find = (reference: string) => {
     const found = locate({ schemas: all }, reference.split("#")[0]!, reference);
     if (!found) throw new TypeError(`can't resolve reference ${reference}`);
     return found.schema;
   };
-  const { refer, declarations } = expressions(find, formats, compile);
+  const { refer, declarations, forms } = expressions(find, formats, compile);
   // Equal schemas share one function.
   const first = new Map<string, string>();
   let source: string;
@@ -44,7 +44,7 @@ export async function validators(document: ContractDocument, side: Side): Promis
     );
     const declared = [...written].flatMap(([name, { text }]) => (own.has(name) ? [] : `const ${name} = ${text};`));
     const checks = names.map(([title, name]) => `${JSON.stringify(title)}: ${own.get(name) ?? name}`);
-    source = `${print()}\n${declared.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nconst readers = ${reads(document.contract, side, messagesOf(document, side))};\nexport { made as checks, readers as reads };`;
+    source = `${print()}\n${forms().join("\n")}\n${declared.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nconst readers = ${reads(document.contract, side, messagesOf(document, side))};\nexport { made as checks, readers as reads };`;
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new GenerateError(document.contract.name, `a schema has no check: ${reason}; parlance lint says where`);
@@ -64,16 +64,6 @@ export async function validators(document: ContractDocument, side: Side): Promis
   const { code } = await transform(bundled.outputFiles[0]!.text, { format: "esm", target: "es2022" });
   const exported = /export \{\s*(\S+) as checks,\s*(\S+) as reads\s*\};\s*$/;
   return code.replace(exported, "export const checks: Checks = $1;\nexport const reads: Reads = $2;\n");
-}
-
-/** Copies a regular expression into the module. Format functions would bring all formats along, so they pass any value. */
-function formatsOf({ source }: ContractDocument): Map<string, RegExp | true> {
-  const known = Object.entries(fastFormats).map(([name, format]): [string, RegExp | true] => {
-    const pattern = typeof format === "object" && "validate" in format ? format.validate : format;
-    return [name, pattern instanceof RegExp ? pattern : true];
-  });
-  const unchecked = uncheckedFormats.map((name) => [name, true] as const);
-  return new Map([...unchecked, ...known, ...declaredFormats(source)]);
 }
 
 /** The schemas that one side writes, by title and in order. */

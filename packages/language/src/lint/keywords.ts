@@ -3,6 +3,7 @@ import { escapeStep, parsePointer, valueAt } from "@parlance/wire/internal/point
 import { isObject } from "@parlance/wire/json";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { Finding } from "../finding.js";
+import { isStandard } from "../formats.js";
 import { KEYWORDS } from "../keywords.js";
 import { didYouMean } from "../nearest.js";
 import { type Source, secretsOf } from "../source.js";
@@ -126,10 +127,10 @@ export function* malformed(
 }
 
 /** The formats that a contract declares: new names, and patterns that are regular expressions. */
-export function* formats(source: Source, known: ReadonlySet<string>): Generator<Finding> {
+export function* formats(source: Source): Generator<Finding> {
   for (const [name, { pattern }] of Object.entries<Source>(source.formats ?? {})) {
     const at = `/formats/${escapeStep(name)}`;
-    if (known.has(name))
+    if (isStandard(name))
       yield inContract("format", at, `"${name}" is a format of JSON Schema; give yours another name`);
     if (typeof pattern !== "string") continue;
     try {
