@@ -179,18 +179,23 @@ export function describe(flaws: readonly Flaw[]): string {
   const words = flaws
     .slice(0, 3)
     .map(({ at, keyword, branch, params: { missingProperty: missing, found, ...params } }) => {
-      const within =
-        typeof branch === "string" ? ` in ${/^[aeiou]/i.test(branch) ? "an" : "a"} ${brief(branch, MAX_NAME)}` : "";
       const place = missing ? `${at}/${missing}` : at;
       const name = place ? `\`${brief(place.slice(1).replaceAll("/", "."), MAX_NAME)}\`` : "the body";
-      if (missing) return `${name} is missing${within}`;
-      const values = Object.values(params).flat();
-      const wanted = brief(values.join(/enum|type/.test(keyword) ? " or " : " "), MAX_QUOTED);
-      if (keyword === "anyOf" || keyword === "oneOf")
-        return `${name} fits ${params.passingSchemas ? "more than one alternative" : "no alternative"}${within}`;
-      const other = found === undefined ? "" : `, not ${brief(JSON.stringify(found), MAX_NAME)}`;
-      const must = /^(const|enum|type)$/.test(keyword) ? `must be ${wanted}${other}` : `breaks ${keyword} ${wanted}`;
-      return `${name} ${must}${within}`;
+      const isValue = /^(const|enum|type)$/.test(keyword);
+      const wanted = brief(
+        Object.values(params)
+          .flat()
+          .join(isValue ? " or " : " "),
+        MAX_QUOTED,
+      );
+      const how = missing
+        ? "is missing"
+        : isValue
+          ? `must be ${wanted}${found === undefined ? "" : `, not ${brief(JSON.stringify(found), MAX_NAME)}`}`
+          : /Of$/.test(keyword)
+            ? `fits ${params.passingSchemas ? "more than one" : "no"} alternative`
+            : `breaks ${keyword} ${wanted}`;
+      return `${name} ${how}${typeof branch === "string" ? ` in ${brief(branch, MAX_NAME)}` : ""}`;
     });
   if (flaws.length > 3) words.push(`${flaws.length - 3} more`);
   return words.join(", ");

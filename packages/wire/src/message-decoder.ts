@@ -114,10 +114,5 @@ export function assertChecked(
 }
 
 export function flaws(check: Check): Flaw[] {
-  return (check.errors ?? []).map(({ instancePath: at, keyword, params, branch }) => ({
-    at,
-    keyword,
-    params,
-    ...(branch !== undefined && { branch }),
-  }));
+  return (check.errors ?? []).map(({ instancePath: at, keyword, params, branch }) => ({ at, keyword, params, branch }));
 }
