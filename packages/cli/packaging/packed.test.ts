@@ -78,8 +78,9 @@ test.each(packages)("$name is packed with its licence, and each source map with 
     expect(sourcesContent.filter(Boolean), file).toHaveLength(sources.length);
     for (const bundled of bundledPackages(sources)) expect(notices, `${file} contains ${bundled}`).toContain(bundled);
   }
-  // What is built of the protocols is as readable as their generated sources.
-  if (described.name !== "@parlance/protocols") expect(maps.length).toBeGreaterThan(0);
+  // What is built of the protocols is as readable as their generated sources. The maps of wire would take an install over its limit.
+  const isWithout = ["@parlance/protocols", "@parlance/wire"].includes(described.name);
+  expect(maps.length > 0).toBe(!isWithout);
 });
 
 test.each(packages.filter(({ entries }) => entries.length > 0))(
