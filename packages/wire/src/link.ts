@@ -259,7 +259,8 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
 
   /** Sends what may be an ask. It is open before, because a peer in the same process may answer at once. */
   function put(message: AnyMessage, saying?: object, on?: Parameters<OpenAsks["open"]>[1]): Waiting | undefined {
-    const waiting = mine.open(message, on);
+    // A caller in JavaScript may pass no message; encoding it says so.
+    const waiting = message && mine.open(message, on);
     try {
       say(message, saying);
     } catch (error) {
