@@ -21,7 +21,7 @@ function constant(file: string, name: string): number {
 test.each<[row: string, file: string, name: string, written: (value: number) => string]>([
   ["`maxMessageSize`", "options.ts", "MAX_MESSAGE_SIZE", (size) => `${size / MI} Mi characters`],
   ["`maxQueued`", "options.ts", "MAX_QUEUED", (size) => `${size / MI} Mi characters`],
-  ["characters that wait to be sent", "channel/channel.ts", "ROOM", (size) => `${size / MI} Mi`],
+  ["characters that wait to be sent", "options.ts", "ROOM", (size) => `${size / MI} Mi`],
   ["`answerTimeout`", "options.ts", "ANSWER_TIMEOUT", (time) => `${time / 1000} s`],
   ["`idleTimeout`", "options.ts", "IDLE_TIMEOUT", (time) => `${time / 1000} s`],
   ["`idleTimeout`", "stream/resuming.ts", "BEATS", (beats) => `${beats} heartbeats`],

@@ -1,11 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
+import { assemble } from "@parlance/language/load";
+import { contractValue } from "@parlance/language/value";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import type { ContractValue } from "@parlance/wire";
 import { afterEach, expect, it, vi } from "vitest";
+import { calls } from "../../../language/test/calls.js";
 import { peer } from "../peer.js";
 
 type Connect = typeof import("@parlance/client").connect;
@@ -27,6 +30,11 @@ const bytes = (value: object) =>
     operations: { get: { method: "GET", path: "/x", answer: { binary: "application/octet-stream" }, transfer: true } },
   }) as unknown as ContractValue<{ get(): Promise<unknown> }, unknown>;
 
+const methods = contractValue(assemble(calls())) as ContractValue<
+  { talk(handlers: object): Promise<unknown> },
+  unknown
+>;
+
 const lost = (retryable: boolean) => ({ name: "Disconnected", code: "unreachable", retryable });
 const last = async (messages: AsyncIterable<{ readonly type: string }>) => {
   const types: string[] = [];
@@ -47,6 +55,7 @@ const parts: Readonly<Record<string, readonly [call: (connect: Connect) => Promi
     lost(true),
   ],
   "channel/channel.js": [(connect) => connect(based, resuming).session(), lost(true)],
+  "channel/methods.js": [(connect) => connect(methods, resuming).talk({}), lost(true)],
 };
 /** Parts without which a call goes on plainly, and those that only a foreign answer needs. */
 const optional = ["channel/resumable.js", "stream/resuming.js", "unusual.js"];

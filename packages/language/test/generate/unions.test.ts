@@ -121,9 +121,9 @@ const blocks = [block("text", { text }), block("image", { alt: text, url: text }
 describe("the error of a union", () => {
   it.each<[schema: SchemaObject, value: Json, words: string]>([
     [{ anyOf: blocks }, { type: "video" }, '`it.type` must be text or image or audio_file, not "video"'],
-    [{ oneOf: blocks }, { type: "image", url: "u" }, "`it.alt` is missing in an image"],
-    [{ oneOf: blocks }, { type: "text", text: 1 }, "`it.text` must be string in a text"],
-    [{ oneOf: blocks }, { type: "audio_file" }, "`it.id` is missing in an audio_file"],
+    [{ oneOf: blocks }, { type: "image", url: "u" }, "`it.alt` is missing in image"],
+    [{ oneOf: blocks }, { type: "text", text: 1 }, "`it.text` must be string in text"],
+    [{ oneOf: blocks }, { type: "audio_file" }, "`it.id` is missing in audio_file"],
     [{ oneOf: blocks }, {}, "`it.type` is missing"],
     [{ oneOf: blocks }, "text", "`it` must be object"],
     [{ oneOf: [{ type: "null" }, ...blocks] }, "text", "`it` must be object or null"],
@@ -131,7 +131,7 @@ describe("the error of a union", () => {
     [
       { anyOf: [block(1, { inner: { oneOf: blocks } }), block(true, { at: text })] },
       { type: 1, inner: { type: "text" } },
-      "`it.inner.text` is missing in a text",
+      "`it.inner.text` is missing in text",
     ],
     [{ anyOf: [block(1, { at: text }), block(true, { at: text })] }, { type: true }, "`it.at` is missing"],
     [{ anyOf: [{ type: "string" }, { type: "array", items: text }] }, 1, "`it` must be string or array"],
