@@ -3,7 +3,6 @@ import type { PageContract } from "../state.js";
 import { answersOf } from "./answers.js";
 import type { Caller } from "./calls.js";
 import type { Credentials } from "./credentials.js";
-import { BadRequest } from "./guard.js";
 import type { Log } from "./log.js";
 
 /** The parts of an inspector that answers are made of. */
@@ -14,10 +13,10 @@ export interface Answering {
   readonly contract: PageContract;
 }
 
-/** The view of an ask that waits, by its row. */
-export function askView({ log, caller, credentials, contract }: Answering, n: number): AskView {
+/** The view of an ask by its row. Undefined once it is answered, which a page may learn later than it asks. */
+export function askView({ log, caller, credentials, contract }: Answering, n: number): AskView | undefined {
   const asked = log.asked(n);
-  if (!asked) throw new BadRequest("this ask does not wait for an answer");
+  if (!asked) return undefined;
   const { type: _, ...message } = asked.message;
   const answers = answersOf(contract, asked, (answer, call) => lacking(caller, answer, call));
   const own = credentials.first(log.row(n)?.c ?? 0);

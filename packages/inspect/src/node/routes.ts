@@ -125,7 +125,7 @@ function callRoutes({ needLive }: Opened): Routes {
       const broken = frame ? caller.checkFrame(String(frame), String(text)) : caller.check(callOf(call));
       return { broken };
     }),
-    "GET /api/ask": async (_, { searchParams }) => askView(needLive(), Number(searchParams.get("n"))),
+    "GET /api/ask": async (_, { searchParams }) => ({ ask: askView(needLive(), Number(searchParams.get("n"))) }),
     "GET /api/credentials": async () => needLive().credentials.list(),
     "POST /api/call": posted(async ({ times = 1, force, credentials: of, ...rest }) => {
       const { caller, credentials } = needLive();

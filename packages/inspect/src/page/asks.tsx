@@ -62,10 +62,10 @@ function Ask({ row, isWaiting, decision, credentials, choose, edit, decide, dism
   const [problem, setProblem] = useState("");
   const [as, setAs] = useState<number>();
   useEffect(() => {
-    get<AskView>("/api/ask", { n: row.n }).then(
-      (one) => {
-        setView(one);
-        setAs(one.credentials);
+    get<{ readonly ask?: AskView }>("/api/ask", { n: row.n }).then(
+      ({ ask }) => {
+        setView(ask);
+        setAs(ask?.credentials);
       },
       ({ message }) => setProblem(message),
     );

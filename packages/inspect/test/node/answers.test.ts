@@ -123,8 +123,8 @@ async function asksOf(name: string) {
       log.begin({ recording: 1, versions: {}, began: new Date(0).toISOString(), redacted: [] });
       for (const entry of entries) log.add(entry);
       const caller = new Caller(made.talk, "http://127.0.0.1:1/", {});
-      const view = () => askView({ log, caller, credentials: new Credentials({}), contract }, log.last);
-      return { name, ask, call, entries, made, caller, view };
+      const view = () => askView({ log, caller, credentials: new Credentials({}), contract }, log.last)!;
+      return { name, ask, call, entries, made, log, caller, contract, view };
     }),
   );
 }
@@ -132,6 +132,11 @@ async function asksOf(name: string) {
 const asks = (await Promise.all(names.map(asksOf))).flat();
 
 describe("the answers to an ask", () => {
+  it("are no view, and no error, for an ask that is answered by now", async () => {
+    const { log, caller, contract } = asks[0]!;
+    expect(askView({ log, caller, credentials: new Credentials({}), contract }, log.last + 1)).toBeUndefined();
+  });
+
   it("exist for every protocol in which a server asks", async () => {
     expect(new Set(asks.map(({ name }) => name))).toEqual(new Set(["coven", "emacs-agent", "loco", "loco-app"]));
     const lines = asks.flatMap(({ name, ask, call, view }) => [
