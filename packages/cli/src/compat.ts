@@ -69,7 +69,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   return breaking.length + unknown.length === 0 ? exit.fine : exit.findings;
 }
 
-/** Prints the changes: those that break nobody whom the command fails on, then the undecided, then the others. */
+/** Prints the changes in order: harmless ones, undecided ones, and those that fail the command. */
 function report(changes: readonly Located[], breaking: readonly Located[], io: Io): void {
   const unclear = changes.filter((one) => one.unclear && one.accepted === undefined && !breaking.includes(one));
   for (const change of changes)

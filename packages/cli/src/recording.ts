@@ -6,7 +6,7 @@ import { contractAt, type Loaded } from "./contract.js";
 import { isDirectory } from "./folders.js";
 import { type Io, UsageError } from "./io.js";
 
-/** How a recording was read to its end, or why not. */
+/** The result of reading a recording: its end, or the reason why it is not complete. */
 export type Ending = Awaited<ReturnType<typeof read>>;
 type ReadOptions = Parameters<typeof read>[1];
 

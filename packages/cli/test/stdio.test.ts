@@ -107,7 +107,7 @@ describe("parlance stdio", () => {
     expect(await code).toBe(0);
   });
 
-  it("ends at Ctrl-C, and when nobody reads its output", async () => {
+  it("ends at Ctrl-C, and when its output is closed", async () => {
     const { url } = await served();
     const first = started(`stdio --server ${url} --contract based`);
     await first.line();

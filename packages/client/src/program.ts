@@ -17,7 +17,7 @@ export interface ProgramOptions {
   readonly endWithin?: number | undefined;
 }
 
-/** What `connect` takes to talk with a program. */
+/** A program as the transport of `connect`. */
 export interface Program {
   readonly webSocket: OpenSocket;
   readonly fetch: (request: Request) => Promise<Response>;
@@ -33,7 +33,7 @@ const AHEAD = 1024 * 1024;
  * Starts a program for each channel that is opened, and talks with it on its standard input and output, one JSON text a line:
  * `connect(contract, program("codex-acp", [], { cwd }))`. It is not run through a shell.
  *
- * The program and what it starts are one process group. Closing the channel ends its standard input; a group that is still there after
+ * The program and its children are one process group. Closing the channel ends its standard input; a group that is still there after
  * `endWithin` gets SIGTERM, and SIGKILL after the same time again. Windows has no signals: there the process tree is ended at once.
  *
  * A program that does not start, or ends before the channel, is `Disconnected`; `details` has its exit code or signal, and the last 16 KiB of
@@ -147,9 +147,9 @@ class ProgramPort implements Port {
   #on: PortEvents | undefined;
   #reader: LineReader | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** How this side has closed. */
+  /** The close of this side. */
   #closing: { readonly code: number; readonly reason: string } | undefined;
-  /** What the program did that ended the conversation while it went on itself. */
+  /** The reason why the conversation ended while the program still runs. */
   #did: string | undefined;
   #failure: unknown;
   #exit: { readonly exitCode: number | undefined; readonly signal: string | undefined } | undefined;
@@ -234,7 +234,7 @@ class ProgramPort implements Port {
   #exited(): void {
     const { exitCode, signalCode } = this.#child;
     this.#exit = { exitCode: exitCode ?? undefined, signal: signalCode ?? undefined };
-    // What it has started, which may hold its output.
+    // Its children, which may keep its output open.
     signalGroup(this.#child, "SIGKILL");
     this.#drain();
   }
@@ -263,7 +263,7 @@ class ProgramPort implements Port {
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy();
     const { exitCode, signal } = this.#exit ?? {};
     const cause = this.#cause();
-    // One that ended by itself has read its input to the end, or did not want to.
+    // A program that ended by itself has read its input, or did not want to.
     if (this.#closing && exitCode !== undefined) this.#on?.close(this.#closing.code, this.#closing.reason);
     else if (!this.#closing && exitCode === 0 && !signal) this.#on?.close(1000, cause.message, cause);
     else this.#on?.close(1006, cause.message, cause);

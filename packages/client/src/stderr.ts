@@ -1,7 +1,7 @@
 /** Bytes of a program's standard error that are kept for the error that explains why it ended. */
 const MAX_KEPT = 16 * 1024;
 
-/** Keeps the end of what a program writes to its standard error. */
+/** Keeps the last part of a program's standard error. */
 export class StderrTail {
   #chunks: Uint8Array[] = [];
   #size = 0;

@@ -6,7 +6,7 @@ export const MAX_CASE_BYTES = 32 * 1024 * 1024;
 /** Bytes that a peer may send in a run. */
 export const MAX_RUN_BYTES = 512 * 1024 * 1024;
 
-/** Cases in a row that end at a limit, without one that passes in between. Those that are known to fail do not count. */
+/** Cases in a row that end at a limit, without one that passes in between. Known failures do not count. */
 export const MAX_STUCK = 6;
 
 /** Milliseconds that a run may take, unless an option sets it. */

@@ -34,7 +34,7 @@ export function resultsFor({ contract }: Pick<ContractDocument, "contract">, sid
 }
 
 /**
- * Expands the methods of a contract to messages, their schemas, and exchanges. What reads a contract then needs not know JSON-RPC.
+ * Expands the methods of a contract to messages, their schemas, and exchanges. Readers of a contract then need not know JSON-RPC.
  * Frames are told apart by their shape; a result does not name its method, so that all results are one message.
  */
 export function expandMethods<P extends Parts>(parts: P): P {

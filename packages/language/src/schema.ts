@@ -129,7 +129,7 @@ const titles = new WeakMap<object, ReadonlyMap<unknown, string>>();
 function titlesOf(schemas: ContractDocument["schemas"]): ReadonlyMap<unknown, string> {
   let byId = titles.get(schemas);
   if (byId === undefined) {
-    // Of two schemas with one `$id`, the first counts.
+    // The first of two schemas with one `$id` counts.
     byId = new Map(
       Object.entries(schemas)
         .map(([title, { $id }]) => [$id, title] as const)

@@ -4,7 +4,7 @@ import type { Source } from "./source.js";
 
 /**
  * The names in `when` that a request of an operation may leave out, by operation: the property is optional, and its default, where it has
- * one, is the operation's own value. Of operations of one route, one whose default says so goes before one without a default.
+ * one, is the operation's own value. An operation whose default matches goes before one of the same route without a default.
  */
 export function absences(
   operations: Source,

@@ -262,7 +262,7 @@ export function checkHandlers(
     throw misuse(`the handlers of ${name}: ${wrong.join(", ")}. To leave some out on purpose, set \`partial: true\``);
 }
 
-/** What is wrong with the handlers of a channel with methods. */
+/** Finds mistakes in the handlers of a channel with methods. */
 function wrongMethods(
   channel: string,
   { methods = {}, rpc }: Pick<AnyContract, "methods" | "rpc">,

@@ -245,7 +245,7 @@ export interface DisconnectedDetails {
 }
 
 export interface DisconnectedInfo {
-  /** What came in place of an end, or the end of what a program wrote to its standard error. */
+  /** The bytes that came in place of an end, or the last part of a program's standard error. */
   readonly body: string;
   /** How a program has ended that was started. */
   readonly exitCode?: number | undefined;

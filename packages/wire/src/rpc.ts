@@ -45,7 +45,7 @@ export interface PeerOptions {
   readonly run?: ((handler: RpcHandler, params: unknown, call: RpcHandling, method: string) => unknown) | undefined;
   /** The refusal for what a handler has thrown. */
   readonly refuse: (error: unknown) => Refusal;
-  /** Called with what a handler of a notification has thrown: nobody gets an answer. */
+  /** Called with the error of a notification's handler, because a notification has no answer to report it in. */
   readonly failed: (error: unknown) => void;
   /** Called for each frame that breaks the contract, after it was answered. Throwing or rejecting closes the channel with that error. */
   readonly onViolation: (violation: Violation) => void;

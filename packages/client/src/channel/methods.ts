@@ -40,7 +40,7 @@ export function linkMethods(
   signal.addEventListener("abort", () => made.fail(signal.reason, 1000, "aborted"));
   const { close, closed, [Symbol.asyncDispose]: dispose } = made.channel;
   const { call, notify } = peer;
-  // What a channel with messages has beside these would take what the handlers get.
+  // Leaves out the reading methods of other channels: they would take messages from the handlers.
   const opened = { call, notify, close, closed, [Symbol.asyncDispose]: dispose };
   return { ...made, channel: opened as Partial<AnyChannel> as AnyChannel };
 }

@@ -59,7 +59,7 @@ function answers(samples: Samples, name: string): ClientCase[] {
   }));
 }
 
-/** Answers that are none. */
+/** Invalid answers. */
 function flaws(samples: Samples, name: string): ClientCase[] {
   const { answer } = samples.contract.operations[name]!;
   const call = { operation: name, input: samples.input(name), steps: [] };

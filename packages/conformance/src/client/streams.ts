@@ -190,7 +190,7 @@ function unknown(samples: Samples, name: string): ClientCase[] {
   return [streamCase(samples, name, play)];
 }
 
-/** What is no message, and no stream. */
+/** Events that are not messages, and answers that are not streams. */
 function flaws(samples: Samples, name: string): ClientCase[] {
   const [type] = samples.names(name, "server");
   const malformed = violated(samples, name, {

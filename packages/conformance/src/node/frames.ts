@@ -43,7 +43,7 @@ export function framesOf(socket: Duplex, side: "client" | "server", wait: number
   });
   socket.on("data", (chunk: Buffer) => void receiver.write(Buffer.from(chunk)));
   const lost = () => setImmediate(() => arrive({ close: 1006 }));
-  // A server's socket stays open for what it sends when its peer has gone.
+  // A server's socket stays open to send after its peer has gone.
   socket.on("end", () => socket.end());
   socket.on("close", lost);
   socket.on("error", lost);

@@ -7,7 +7,7 @@ import { framesOf } from "./frames.js";
 
 type Serve = (exchange: Exchange) => Promise<void>;
 
-/** The suite as a server: answers requests as a case tells it, right or wrong. */
+/** The suite as a server: answers requests as the case wants, right or wrong. */
 export class Responder {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

@@ -5,7 +5,7 @@ import type { Frames, TestedServer } from "../tested.js";
 import { success } from "./operations.js";
 import { openChannel, openSocket, reported } from "./read.js";
 
-/** What the handler does after the opening. */
+/** The steps of the handler after the opening. */
 export function after(samples: Samples, name: string, steps: readonly ServerStep[]): Act {
   const opened = success(samples, name).steps.slice(0, -1);
   return { call: name, steps: [...opened, ...steps] };

@@ -134,7 +134,7 @@ function answeredByCall(samples: Samples, exchange: Exchange, at: string): Serve
       : samples.said(stream, "server", ask).find(({ value }) => alike(when ?? {}, value))?.value;
   const { session } = samples.contract;
   if (stream === undefined || session === undefined || !message || key === undefined) return [];
-  // What comes first opens the stream.
+  // The first message opens the stream.
   const before = samples.flow(stream).find(({ type }) => type !== ask);
   return exchange.answers.flatMap(({ operation, key: own = key }): ServerCase[] => {
     if (operation === undefined) return [];

@@ -174,7 +174,7 @@ export function meetRefused({ live }: TestedServer, answer: Whole, statuses: rea
   meet(false, `${statuses.join(" or ")} for ${what}`, `${answer.status} ${answer.text}`);
 }
 
-/** Waits until a handler was given what is expected. `holds` throws where more time cannot help. */
+/** Waits until a handler has the expected input. `holds` throws where more time cannot help. */
 export async function reported<T>(
   peer: TestedServer,
   name: string,

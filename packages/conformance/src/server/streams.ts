@@ -27,7 +27,7 @@ interface StreamCase {
   readonly at?: string;
   readonly level?: ServerCase["level"];
   readonly kill: string;
-  /** What the handler does. */
+  /** The steps of the handler. */
   readonly act: Act;
   check(messages: Messages, opened: Opened, peer: TestedServer): Promise<void>;
 }
@@ -52,7 +52,7 @@ function streamCase(samples: Samples, name: string, { id, act, check, ...about }
   };
 }
 
-/** What the handler sends: the messages, and then an end. */
+/** The handler's messages, and its end. */
 function sending(
   samples: Samples,
   name: string,
@@ -222,7 +222,7 @@ function ends(samples: Samples, name: string): ServerCase[] {
   ];
 }
 
-/** What a handler's return and its failure do to a stream. */
+/** The effect of a handler's return and of its failure on a stream. */
 function failures(samples: Samples, name: string): ServerCase[] {
   const { end = [], mayEnd = [], fault, closedBy } = samples.contract.operations[name]!.answer.stream!;
   const cases: ServerCase[] = [];

@@ -9,13 +9,13 @@ interface Form {
   readonly low: number;
   readonly high: number;
   readonly unique: boolean;
-  /** What items must be, by position; the last is of those after it too. */
+  /** The schemas of items by position; the last one is also for all later items. */
   readonly items: readonly Literal[];
-  /** What some items must be, and how many. */
+  /** The schema that some items must match, and how many. */
   readonly some: readonly { readonly literal: Literal; readonly count: number }[];
-  /** What is not to hold, of which each is a choice of places. */
+  /** Statements that must not hold; each is a choice of positions. */
   readonly broken: readonly Literal[];
-  /** Positions that are told apart: after them all are alike. */
+  /** The number of positions that can differ: all later items have one schema. */
   readonly places: number;
 }
 

@@ -103,7 +103,7 @@ export type Disjoint = (one: Schema, other: Schema) => boolean;
 function oneOf(listed: readonly Schema[], say: Say, positive: boolean, disjoint: Disjoint): Literal[][] {
   const others = (index: number) => listed.filter((one, at) => at !== index && !disjoint(one, listed[index]!));
   if (positive) return listed.map((one, index) => [say(one), ...others(index).map((other) => say(other, false))]);
-  // `say` turns a statement around here: what it says of a schema is that it doesn't hold.
+  // `say` negates here: a schema must not hold.
   const pairs = listed.flatMap((one, index) =>
     listed
       .slice(index + 1)

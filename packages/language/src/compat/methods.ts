@@ -5,7 +5,7 @@ import { type Breaks, type Change, inContract, match, same, say, type Writers } 
 import { titled, type Versions } from "./place.js";
 import { schemaChanges } from "./schemas.js";
 
-/** What the messages do not show to which a contract's methods expand: results, and what belongs to a request. */
+/** Changes of methods that their messages do not show: results, streams and cancels. */
 export function* methods(versions: Versions): Generator<Change> {
   const { old, now } = versions;
   const [before, after] = [old.contract.methods ?? {}, now.contract.methods ?? {}];
@@ -15,7 +15,7 @@ export function* methods(versions: Versions): Generator<Change> {
   yield* carriers(old, now);
 }
 
-/** How a method may change, and whom each change breaks. */
+/** The keywords of a method whose change matters, and the sides that it breaks. */
 const WORDS: readonly (readonly [word: keyof RpcMethod, breaks: Breaks])[] = [
   ["stream", ["source"]],
   ["cancel", ["client", "server"]],

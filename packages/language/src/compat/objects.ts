@@ -11,16 +11,16 @@ interface Form {
   readonly high: number;
   readonly required: ReadonlySet<string>;
   readonly absent: ReadonlySet<string>;
-  /** What properties must be: `properties`, `patternProperties` and `additionalProperties`. */
+  /** The schemas of properties: `properties`, `patternProperties` and `additionalProperties`. */
   readonly shapes: readonly Literal[];
-  /** What names must be. */
+  /** The schema of names. */
   readonly names: readonly Literal[];
   /** Shapes and names that are not to hold, of which each is a choice of a property. */
   readonly broken: readonly Literal[];
-  /** All names that any of them says. */
+  /** Every name in any of them. */
   readonly named: readonly string[];
   /**
-   * Names that a writer says, and the expressions of others; undefined where its schema says that it may send any. Else it sends others too,
+   * The names and patterns that a writer sends; undefined where its schema allows any. Else it sends others too,
    * but none that the reader gives a meaning.
    */
   readonly written: { readonly names: ReadonlySet<string>; readonly patterns: readonly string[] } | undefined;
@@ -138,7 +138,7 @@ const patternsOf = ({ shapes, broken }: Form): string[] => [
   ...new Set([...shapes, ...broken].flatMap(({ schema }) => Object.keys(record(schema, "patternProperties")))),
 ];
 
-/** The kinds of names that the expressions tell apart. */
+/** The kinds of names that the patterns distinguish. */
 function kindsOf(form: Form): Literal[][] {
   const patterns = patternsOf(form).slice(0, MAX_PATTERNS);
   return patterns.reduce<Literal[][]>(

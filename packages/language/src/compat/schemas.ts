@@ -5,7 +5,7 @@ import { type Change, match, say, type Writers } from "./change.js";
 import { followed, type Members, membersOf, type Place, type Versions } from "./place.js";
 import { equal, identity, sameSchema } from "./space.js";
 
-/** What a change does to the values of a schema. */
+/** The effect of a change on the values of a schema. */
 interface Effect {
   /** Whether the new schema accepts what the old one allows to be sent. */
   readonly forth: Verdict;
@@ -28,7 +28,7 @@ export function* schemaChanges(versions: Versions, old: Place, now: Place, write
   if (writers.size > 0) yield* compare({ versions, writers, seen: new Set() }, old, now);
 }
 
-/** `around` is the effect of the change on what the schema is part of: where that is none, nothing in it breaks. */
+/** `around` is the effect on the whole that the schema is part of: without one, no part breaks. */
 function* compare(comparison: Comparison, old: Place, now: Place, around?: Effect): Generator<Change> {
   const { versions, seen } = comparison;
   const [a, b] = [followed(versions, old), followed(versions, now)];
@@ -41,7 +41,7 @@ function* compare(comparison: Comparison, old: Place, now: Place, around?: Effec
   yield* unchecked(a, b);
   const found = [...inside(comparison, a, b, effect)];
   yield* found;
-  // What the parts do not explain, the whole does.
+  // Compares the whole where no part explains the change.
   const broken = verdictOn(comparison, own, effect, false);
   const explained = found.some(
     (one) => one.breaks.includes("client") || (one.unclear && !broken.breaks.includes("client")),
@@ -96,7 +96,7 @@ function* properties(comparison: Comparison, one: Members, other: Members, effec
   }
 }
 
-/** What an object's schema says of one property. */
+/** An object's schema for one property. */
 function only({ members, required, rest }: Members, name: string, instead?: true): Schema {
   const others = Object.entries((rest.patternProperties ?? {}) as Record<string, Schema>);
   const pattern = others.find(([expression]) => new RegExp(expression, "u").test(name))?.[1];
@@ -167,9 +167,9 @@ function* differs(
   };
 }
 
-/** Says what changed, keyword by keyword. */
+/** Lists the changes by keyword. */
 function told(was: SchemaObject, is: SchemaObject, changed: readonly string[]): string[] {
-  // Of a schema that is taken apart otherwise, the keywords tell nothing.
+  // The keywords of a schema that is compared by parts are left out.
   if (changed.length > 1 && changed.some((name) => ["$ref", "allOf", "anyOf", "oneOf"].includes(name)))
     return ["the schema has changed"];
   const said: string[] = [];
@@ -247,7 +247,7 @@ function* alternatives(
   for (const [one, other] of pairs) yield* compare(comparison, one, other, effect);
 }
 
-/** What an alternative is called: its title, its constants, its type, or its place. */
+/** Names an alternative by its title, its constants, its type or its place. */
 function nameOf(versions: Versions, place: Place): string {
   const { schema } = followed(versions, place);
   if (typeof schema === "boolean") return String(schema);
@@ -308,7 +308,7 @@ function within(own: Effect, around: Effect = own): Effect {
 
 /**
  * Whom a change breaks. A server adopts a contract before its clients do: so its clients send what the old schema allows, and it sends them
- * what the new one does. `typed` tells whether programs see the change in a type.
+ * what the new one does. `typed` is whether the change shows in a generated type.
  */
 function verdictOn(
   { writers }: Comparison,

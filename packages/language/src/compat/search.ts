@@ -2,7 +2,7 @@ import type { Json } from "@parlance/wire";
 import type { Literal } from "./literal.js";
 import type { Space } from "./space.js";
 
-/** A value of which all statements hold, the proof that there is none, or neither. */
+/** A value that satisfies all statements, the proof that no value does, or neither. */
 export type Outcome = { readonly value: Json } | "none" | "unclear";
 
 export type Accept = (value: Json) => boolean;

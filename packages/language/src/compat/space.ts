@@ -12,7 +12,7 @@ export type Age = "old" | "now";
 export interface Space {
   /** A version's schema without its prose. Its `$id` is the base of its references. */
   read(age: Age, schema: SchemaObject): SchemaObject;
-  /** The target of a reference; undefined where there is none. */
+  /** The target of a reference; undefined if it does not exist. */
   resolve(ref: string): Schema | undefined;
   /** Whether ajv accepts a value. @throws `RangeError` for a schema that consists of itself, or refers to nothing */
   valid(schema: Schema, value: Json): boolean;
@@ -117,7 +117,7 @@ export function sameSchema(space: Space, one: Schema, other: Schema): boolean {
   if (!known.has(pair)) {
     const seen = new Set<string>();
     known.set(pair, same(space, one, other, seen));
-    // What was assumed of pairs inside is true where the whole is.
+    // Assumptions about inner pairs are true if the whole is.
     if (known.get(pair)) for (const inside of seen) known.set(inside, true);
   }
   return known.get(pair)!;

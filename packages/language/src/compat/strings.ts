@@ -11,7 +11,7 @@ const MAX_COUNTED = 300;
 /** Words of an automaton that are tried. */
 const TRIED = 30;
 
-/** What strings are tried first. Each format's are ones of its own, and ones that others refuse. */
+/** Strings that are tried first. Each format's are ones of its own, and ones that others refuse. */
 const samples = [
   ...["a", "", "0", "A", "-", " ", "b", "aa", "ab", "a b", "10", "é", "a@b.co", "example.com", "https://example.com/a"],
   ...["2026-01-31", "10:20:30Z", "2026-01-31T10:20:30Z", "P1D", "127.0.0.1", "::1", "/a", "/a/b", "1/a", "{a}"],

@@ -27,7 +27,7 @@ export function typeOf(value: Json): number {
   return bits[typeof value]!;
 }
 
-/** What is easily known about all values of a schema, for a first look at what excludes what. */
+/** Facts about all values of a schema that are cheap to find; two schemas with different ones share no value. */
 interface Traits {
   readonly types: number;
   /** Properties that must be there. */

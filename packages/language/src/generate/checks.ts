@@ -168,7 +168,7 @@ class Declarations {
     return one;
   }
 
-  /** Writes what is used, and what that uses. */
+  /** Writes the helpers in use and their own dependencies. */
   write(textOf: (reference: string) => string): void {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       this.#current = this.#started.get(next)!;

@@ -13,7 +13,7 @@ interface Condition {
   readonly negative: Schema;
 }
 
-/** Some values of the property, and what holds for all of them. */
+/** Values of the property, and the schema for all of them. */
 interface Case {
   readonly values: Json[];
   /** Whether the property may be absent. */
@@ -141,7 +141,7 @@ function both(one: Schema, other: Schema): Schema {
     const left = (one[keyword] as Schema[]).filter(
       (branch) => typesOf(branch)?.some((type) => types.includes(type)) ?? true,
     );
-    // The branches that are left may say more than the type does.
+    // The remaining branches may restrict more than the type does.
     const { type, ...rest } = narrowed;
     return { ...rest, [keyword]: left };
   }

@@ -4,7 +4,7 @@ import { hasInput, pascal, typeName } from "../schema.js";
 import { comment, property } from "./literal.js";
 import { sourceOf } from "./source.js";
 
-/** What the writer of interfaces has for one of their parts. */
+/** The context for one part of the interfaces. */
 interface Page {
   readonly document: ContractDocument;
   readonly optional: ReadonlySet<string>;
@@ -26,7 +26,7 @@ export function writeMethodChannel(page: Page, name: string, channel: ChannelCon
   };
 }
 
-/** The types of what both sides of a contract with methods send and handle. */
+/** Types of the requests, notifications and handlers of both sides. */
 export function declareMethods(page: Page): string[] {
   const { document, ours } = page;
   const type = typeName(document);
@@ -56,7 +56,7 @@ function methodsOf({ contract }: ContractDocument, side: Side): [name: string, m
   );
 }
 
-/** The interfaces of what one side sends. */
+/** The interfaces of one side's requests and notifications. */
 function declareSent({ document }: Page, type: string, side: Side): string[] {
   const { methods = {}, rpc } = document.contract;
   const requests: string[] = [];
@@ -80,7 +80,7 @@ function declareSent({ document }: Page, type: string, side: Side): string[] {
   ];
 }
 
-/** The interface of what one side answers. Handlers of notifications, and of methods that a side need not have, may be left out. */
+/** The interface of one side's handlers. Handlers of notifications, and of methods that a side need not have, may be left out. */
 function declareHandlers({ document, global }: Page, type: string, side: Side): string {
   const call = `${type}${pascal(side)}Call`;
   const { rpc } = document.contract;

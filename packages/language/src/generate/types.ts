@@ -57,7 +57,7 @@ class Writer {
   readonly #pending: Named[] = [];
   /** The declarations by name, in the order of first use. */
   readonly #texts = new Map<string, string>();
-  /** What has a title: a file, an input or a type of the contract's own (as an empty text), or a schema inside another. */
+  /** Owners of titles: a file, an input or the contract's own type (an empty text), or an inner schema. */
   readonly #titles: Map<string, string>;
 
   constructor(document: ContractDocument, forms: Readonly<Record<string, SchemaObject>>, names: Names) {
@@ -171,7 +171,7 @@ class Writer {
   }
 }
 
-/** What references lead to, apart from whole files: definitions, and parts of a schema whose type is more than a word such as `string`. */
+/** Targets of references other than whole files: definitions, and inner schemas whose type is more than a word such as `string`. */
 function targetsOf(document: ContractDocument): Map<Schema, Located> {
   const targets = new Map<Schema, Located>();
   for (const root of Object.values(document.schemas))

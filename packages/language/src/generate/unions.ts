@@ -7,7 +7,7 @@ export interface Context {
   readonly shapes: Map<Schema, Shape>;
 }
 
-/** What a schema says of the objects that it allows, as far as it is known: tags may allow more than the schema does. */
+/** The known constants of the objects that a schema allows. They may allow more than the schema does. */
 interface Shape {
   readonly objects: "only" | "never" | "maybe";
   /** Values of properties that have only constants. */
@@ -15,7 +15,7 @@ interface Shape {
   readonly required: ReadonlySet<string>;
 }
 
-/** How a union is dispatched: each branch by its place in the union. */
+/** The dispatch of a union: each branch by its place in the union. */
 interface Dispatch {
   readonly property: string;
   /** For each value, the branches that allow it; other tagged branches refuse such an object. */
@@ -24,7 +24,7 @@ interface Dispatch {
   readonly absent: readonly number[];
   /** Branches that allow no objects. */
   readonly others: readonly number[];
-  /** Branches that are not told apart. */
+  /** Branches without a constant of their own. */
   readonly left: readonly number[];
 }
 
@@ -65,7 +65,7 @@ export function union(
 
 /**
  * Finds the property by whose constants the branches of `anyOf` or `oneOf` are told apart; undefined where none does. `preferred` is the
- * `discriminator`. `isObject` says that the union is about objects only. The verdict is that of the union on every value.
+ * `discriminator`. `isObject` is whether the union allows objects only. The verdict is that of the union on every value.
  */
 function dispatchOf(
   branches: readonly Schema[],
@@ -171,7 +171,7 @@ function valuesOf(
   return parts.find((values) => values !== undefined);
 }
 
-/** What holds where both do. */
+/** The constants that both allow. */
 function both(one: Shape, other: Shape): Shape {
   const objects = [one.objects, other.objects];
   return {
@@ -181,7 +181,7 @@ function both(one: Shape, other: Shape): Shape {
   };
 }
 
-/** What holds where one of them does. */
+/** The constants that either allows. */
 function any(shapes: readonly Shape[]): Shape {
   const able = shapes.filter(({ objects }) => objects !== "never");
   const [first] = able;

@@ -77,7 +77,7 @@ export function* names(subject: Subject): Generator<Finding> {
     );
 }
 
-/** What may be the key of a session: parameters, and the properties of params. */
+/** Possible keys of a session: parameters, and the properties of params. */
 function sessionKeys(subject: Subject): string[] {
   const methods = Object.values(subject.contract.methods ?? {});
   return [

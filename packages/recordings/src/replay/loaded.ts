@@ -107,7 +107,7 @@ export function transcriptRecording(contract: AnyContract, lines: readonly Trans
   return index.recording(transcriptHeader(contract), { state: "complete", lines: lines.length }, listed(entries));
 }
 
-/** What is kept of a recording while it is read. */
+/** The parts of a recording that are kept while it is read. */
 class Index {
   readonly connections: RecordedConnection[] = [];
   readonly #asks: number[] = [];

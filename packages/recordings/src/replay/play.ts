@@ -65,7 +65,7 @@ export class Player {
     };
   }
 
-  /** What follows a request on its connection. The recording is read as far as it is played. */
+  /** The entries after a request on its connection. The recording is read as far as it is played. */
   #stepsOf({ request: { c }, place, last }: RecordedConnection): Steps {
     const all = this.#recording.steps(place);
     const { scope } = this.#run;

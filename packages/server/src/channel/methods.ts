@@ -17,7 +17,7 @@ import { ignorable } from "../callback.js";
 import type { Called } from "../hooks.js";
 import type { AnySession, Sent } from "../ports.js";
 
-/** What a link over a channel with methods needs from its peer. */
+/** The peer of a link over a channel with methods. */
 export type Frames = Peer["options"];
 
 type Send = (sent: Sent) => Promise<unknown> | undefined;

@@ -8,7 +8,7 @@ import type { App } from "../serve.js";
 export interface StdioOptions {
   /** The channel of the app's contract. @default the only one that stdio may carry */
   readonly channel?: string | undefined;
-  /** Who the client is: needed where the app has `authenticate`, because a client on stdio sends no credentials. */
+  /** The client's principal. Required if the app has `authenticate`, because a client on stdio sends no credentials. */
   readonly principal?: unknown;
   /** Milliseconds that handlers may take to finish once the conversation is over. @default 5 s */
   readonly closeAfter?: number | undefined;

@@ -78,7 +78,7 @@ export interface Rpc {
   readonly version: "2.0";
   /** The method, a notification of both sides, that cancels the request with the id in its requestId, such as $/cancel_request. */
   readonly cancel?: string;
-  /** What the names of methods begin with that peers may add, such as _. They are sent and handled unchecked. */
+  /** The prefix of methods that peers may add, such as _. They are sent and handled unchecked. */
   readonly extensions?: string;
 }
 
