@@ -74,6 +74,7 @@ export default defineConfig({
   },
   test: {
     testTimeout: 30_000,
+    hookTimeout: 30_000,
     // Many tests wait for timers and other programs: half as many workers again as cores keep the machine at work.
     maxWorkers: Math.ceil(1.5 * availableParallelism()),
     // Files of one worker share their modules: most of the time of a small file went into loading them again.

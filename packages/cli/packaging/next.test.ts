@@ -81,7 +81,8 @@ beforeAll(async () => {
 afterAll(async () => {
   if (next !== undefined && next.exitCode === null) {
     const gone = once(next, "exit");
-    next.kill();
+    // On a polite signal Next waits for its open connections, which these tests leave.
+    next.kill("SIGKILL");
     await gone;
   }
   await rm(folder, { recursive: true, force: true });
