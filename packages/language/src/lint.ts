@@ -7,10 +7,12 @@ import { conversations } from "./lint/conversations.js";
 import { descriptions } from "./lint/descriptions.js";
 import { examples, patterns } from "./lint/examples.js";
 import { exchanges } from "./lint/exchanges.js";
+import { faults } from "./lint/faults.js";
 import { form } from "./lint/form.js";
 import { headers } from "./lint/headers.js";
 import { inherited } from "./lint/inherited.js";
 import { formats, secrets } from "./lint/keywords.js";
+import { kinds } from "./lint/kinds.js";
 import { methods } from "./lint/methods.js";
 import { names } from "./lint/names.js";
 import { routes } from "./lint/routes.js";
@@ -31,6 +33,7 @@ const rules: readonly Rule[] = [
   inherited,
   titles,
   owned,
+  kinds,
   routes,
   headers,
   binary,
@@ -84,9 +87,16 @@ export async function lint(
   findings.push(...compiled.findings, ...shown);
   if (weighed) findings.push(...(await patterns(subject)));
   if (sound) for (const rule of rules) findings.push(...rule(subject));
+  if (sound && judged) findings.push(...unwritable(subject, ajv, findings));
   if (described) findings.push(...descriptions(subject));
   return findings.sort(byPlace);
 }
+
+/** Faults that no server can write, except those with a place that is reported already. */
+const unwritable = (subject: Subject, ajv: Ajv2020, known: readonly Finding[]) =>
+  [...faults(subject, ajv)].filter(
+    ({ pointer }) => !known.some((one) => one.file === "contract.json" && one.pointer.startsWith(`${pointer}/`)),
+  );
 
 const vocabularyAjv = (options: Options = {}) => {
   const ajv = new Ajv2020({

@@ -41,6 +41,17 @@ function collect(schema: Schema, pointer: string, places: Place[]): void {
   }
 }
 
+/** Whether the steps of a pointer into a schema, which is there, lead to a schema and not to another value. */
+export function leadsToSchema(schema: Schema, steps: readonly string[]): boolean {
+  const [keyword, name, ...rest] = steps;
+  if (keyword === undefined) return true;
+  const value = typeof schema === "object" && schema !== null ? (schema[keyword] as Schema) : undefined;
+  if (one.has(keyword)) return leadsToSchema(value!, steps.slice(1));
+  return (many.has(keyword) || named.has(keyword)) && name !== undefined
+    ? leadsToSchema((value as SchemaObject)[name] as Schema, rest)
+    : false;
+}
+
 /** Rewrites a schema and every schema inside it, the inner ones first. Values such as `const` and `examples` are left alone. */
 export function mapSchema(schema: Schema, change: (schema: SchemaObject) => SchemaObject): Schema {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return schema;

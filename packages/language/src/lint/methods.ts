@@ -3,6 +3,7 @@ import { escapeStep, parsePointer } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { frameTitle, sends } from "../methods.js";
 import { didYouMean } from "../nearest.js";
+import { otherKinds } from "./kinds.js";
 import { inContract, list, membersOf, type Subject } from "./subject.js";
 
 /** Every method has schemas of objects, and the notifications that it names are of the right side and session. */
@@ -33,14 +34,13 @@ export function* methods(subject: Subject): Generator<Finding> {
 function* schemas({ params, result }: RpcMethod, at: string, subject: Subject): Generator<Finding> {
   for (const [kind, file] of Object.entries({ params, result })) {
     if (file === undefined || subject.unreadable.has(file)) continue;
-    const schema = subject.schemas[file];
-    if (!schema)
+    if (!subject.schemas[file])
       yield inContract(
         "name",
         `${at}/${kind}`,
         `names ${file}, which does not exist${didYouMean(file, Object.keys(subject.schemas))}`,
       );
-    else if (!subject.broken.has(file) && schema.type !== undefined && schema.type !== "object")
+    else if (otherKinds(subject, file) !== undefined)
       yield inContract("method", `${at}/${kind}`, `${file} must describe an object, because ${kind} are one`);
   }
 }

@@ -1,9 +1,10 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
+import { parseFragment } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { fileOf } from "../folder.js";
 import { didYouMean } from "../nearest.js";
 import { locate } from "../schema.js";
-import { mapSchema, subschemas } from "../walk.js";
+import { leadsToSchema, mapSchema, subschemas } from "../walk.js";
 import { idOf, type Subject } from "./subject.js";
 
 type Schemas = Pick<Subject, "schemas" | "unreadable">;
@@ -24,8 +25,8 @@ export function* references(file: string, { schemas, unreadable }: Schemas): Gen
     else if (!(target in schemas)) {
       const files = Object.keys(schemas).map((one) => one.replace(/^messages\//, ""));
       yield finding(`refers to ${$ref}, and there is no ${target}${didYouMean(path, files)}`);
-    } else if (!found || ![...subschemas(byId[target]!)].some((one) => one.schema === found.schema)) {
-      const places = [...subschemas(schemas[target]!)].map((one) => one.pointer);
+    } else if (!found || !leadsToSchema(schemas[target]!, parseFragment(fragment))) {
+      const places = subschemas(schemas[target]!).map((one) => one.pointer);
       yield finding(`refers to ${$ref}, and ${target} has no schema at ${fragment}${didYouMean(fragment, places)}`);
     }
   }
@@ -88,7 +89,7 @@ export function apart(files: Readonly<Record<string, SchemaObject>>): { file: st
   const ordered = new Map<SchemaObject, string>();
   const find = (base: string, ref: unknown) => {
     const found = typeof ref === "string" ? locate({ schemas: byId }, base, ref) : undefined;
-    return found && typeof found.schema === "object" ? { schema: found.schema, base: idOf(found.title) } : undefined;
+    return found && { schema: found.schema, base: idOf(found.title) };
   };
   const stack = Object.values(byId).map((schema) => ({ schema, base: String(schema.$id) }));
   for (let one = stack.at(-1); one !== undefined; one = stack.at(-1)) {
@@ -101,13 +102,17 @@ export function apart(files: Readonly<Record<string, SchemaObject>>): { file: st
     ids.set(schema, schema === byId[fileOfId.get(base)!] ? base : `${base}/${ids.size}`);
     for (const { schema: inner } of subschemas(schema)) {
       const target = find(base, inner.$ref);
-      if (target !== undefined && !ids.has(target.schema)) stack.push(target);
+      if (target && typeof target.schema === "object" && !ids.has(target.schema))
+        stack.push({ schema: target.schema, base: target.base });
     }
   }
   return [...ordered].map(([schema, base]) => {
     const moved = mapSchema(schema, (inner) => {
-      const target = find(base, inner.$ref);
-      return target === undefined ? inner : { ...inner, $ref: ids.get(target.schema)! };
+      const { $ref, ...rest } = inner;
+      const target = find(base, $ref);
+      if (target === undefined) return inner;
+      if (typeof target.schema === "object") return { ...rest, $ref: ids.get(target.schema)! };
+      return target.schema ? rest : { allOf: [rest, false] };
     }) as SchemaObject;
     return { file: fileOfId.get(base)!, schema: { ...moved, $id: ids.get(schema)! } };
   });

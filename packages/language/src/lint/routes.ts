@@ -2,6 +2,7 @@ import type { ChannelContract as Channel, Operation } from "@parlance/wire";
 import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { absences } from "../when.js";
+import { namesObject, otherKinds } from "./kinds.js";
 import { examplesOf, inContract, list, membersOf, type Subject } from "./subject.js";
 
 /** Every call has one flat input, and every request is one call. */
@@ -21,6 +22,7 @@ const placeholdersOf = (path: string) => [...path.matchAll(/\{([^{}]*)\}/g)].map
 function* placeholders({ path, alsoAt = [], parameters = {} }: Operation | Channel, at: string): Generator<Finding> {
   const inPath = Object.keys(parameters).filter((name) => parameters[name]!.in === "path");
   for (const [template, pointer] of [[path, `${at}/path`], ...alsoAt.map((also, i) => [also, `${at}/alsoAt/${i}`])]) {
+    yield* unreachable(template!, pointer!);
     const names = placeholdersOf(template!);
     for (const name of names.filter((one) => !inPath.includes(one)))
       yield inContract(
@@ -33,6 +35,29 @@ function* placeholders({ path, alsoAt = [], parameters = {} }: Operation | Chann
   }
 }
 
+/** A path that no request has, or whose parameters no request fills. */
+function* unreachable(template: string, at: string): Generator<Finding> {
+  const names = placeholdersOf(template);
+  for (const segment of template.split("/"))
+    if (/[{}]/.test(segment) && !/^\{[^{}]+\}$/.test(segment))
+      yield inContract(
+        "path",
+        at,
+        `has the segment ${segment}, and a parameter is a whole segment, such as {${names[0] || "id"}}; every call would be refused`,
+      );
+  for (const [index, name] of names.entries())
+    if (names.indexOf(name) < index)
+      yield inContract("path", at, `has {${name}} twice; give each parameter a name of its own`);
+  // Another rule reports a path that begins with no slash.
+  if (!template.startsWith("/")) return;
+  const plain = template.replace(/\{[^{}]*\}/g, "x");
+  const { pathname } = new URL(`http://localhost${plain}`);
+  if (/[?#]/.test(plain))
+    yield inContract("path", at, "has a query or a fragment; write what is in the query as parameters");
+  else if (pathname !== plain && !/[{}]/.test(plain))
+    yield inContract("path", at, `is ${plain}, which a request never has: it is sent as ${pathname}; write that`);
+}
+
 function* input(
   { method, parameters = {}, when = {}, body }: Operation,
   at: string,
@@ -40,7 +65,9 @@ function* input(
 ): Generator<Finding> {
   const schema = subject.schemas[body ?? ""];
   const { properties = {} } = membersOf(subject, body) ?? {};
-  if (schema && !subject.broken.has(body!) && schema.type !== "object" && Object.keys(properties).length === 0) {
+  const others = body === undefined ? undefined : otherKinds(subject, body);
+  const isUntyped = schema !== undefined && !namesObject(subject, body!) && Object.keys(properties).length === 0;
+  if (others !== undefined || (isUntyped && !subject.broken.has(body!))) {
     yield inContract(
       "input",
       `${at}/body`,

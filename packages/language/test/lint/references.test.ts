@@ -51,7 +51,7 @@ describe("A reference", () => {
   const schemas = {
     "messages/a.json": { properties: { b: { $ref: "b.json" } }, $defs: { "x/y": { type: "string" } } },
     "messages/b.json": { type: "string", const: { type: "string" } },
-    "shared/c.json": {},
+    "shared/c.json": { $defs: { any: true, none: false, default: { default: true } }, items: true, allOf: [false] },
   };
   const of = ($ref: unknown, unreadable: string[] = []) =>
     told(
@@ -81,6 +81,14 @@ describe("A reference", () => {
       [`${at} a.json#/$defs/x~1z, and messages/a.json has no schema at /$defs/x~1z; did you mean "/$defs/x~1y"?`],
     ],
     ["b.json#/const", [`${at} b.json#/const, and messages/b.json has no schema at /const`]],
+    ...["$defs/any", "$defs/none", "items", "allOf/0"].map((place): [string, string[]] => [
+      `../shared/c.json#/${place}`,
+      [],
+    ]),
+    [
+      "../shared/c.json#/$defs/default/default",
+      [`${at} ../shared/c.json#/$defs/default/default, and shared/c.json has no schema at /$defs/default/default`],
+    ],
     ["#/none", [`${at} #/none, and messages/r.json has no schema at /none`]],
   ])("to %j", (ref, findings) => expect(of(ref)).toEqual(findings));
 
