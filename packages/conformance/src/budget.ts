@@ -1,3 +1,5 @@
+import { branded } from "@parlance/wire/errors";
+
 // What a run takes from a peer. A peer that never finishes, or sends without end, would otherwise make a run of hours.
 
 /** Bytes that a peer may send in one case. */
@@ -23,7 +25,7 @@ export class Spent extends Error {
     branded(Spent, "Spent");
   }
 
-  override readonly name = "Spent";
+  declare readonly name: "Spent";
   readonly code = "spent";
 }
 
@@ -67,15 +69,4 @@ export class Budget {
     if (how === "stuck") this.#stuck++;
     else if (how === "passed") this.#stuck = 0;
   }
-}
-
-/** Makes an error of another copy of this package, such as its CommonJS build, an instance too; a class that extends it has its own. */
-export function branded(kind: abstract new (...args: never[]) => Error, name: string): void {
-  const brand = Symbol.for(`@parlance/${name}`);
-  Object.assign(kind.prototype, { [brand]: true });
-  Object.defineProperty(kind, Symbol.hasInstance, {
-    value(this: typeof kind, error: unknown) {
-      return this === kind ? !!Object(error)[brand] : Function.prototype[Symbol.hasInstance].call(this, error);
-    },
-  });
 }

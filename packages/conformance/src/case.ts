@@ -1,5 +1,5 @@
 import { isObject } from "@parlance/wire";
-import { branded } from "./budget.js";
+import { branded } from "@parlance/wire/errors";
 import type { Act } from "./steps.js";
 import type { TestedClient, TestedServer } from "./tested.js";
 
@@ -42,7 +42,7 @@ export class Unmet extends Error {
     branded(Unmet, "Unmet");
   }
 
-  override readonly name = "Unmet";
+  declare readonly name: "Unmet";
   readonly code = "unmet";
   readonly expected: string;
   readonly came: string;
@@ -63,7 +63,7 @@ export class NotOffered extends Error {
     branded(NotOffered, "NotOffered");
   }
 
-  override readonly name = "NotOffered";
+  declare readonly name: "NotOffered";
   readonly code = "not_offered";
 }
 

@@ -1,3 +1,5 @@
+import { branded } from "@parlance/wire/errors";
+
 /** A problem of a contract, and its place. */
 export interface Finding {
   /** The rule's name; stable, kebab-case. */
@@ -14,22 +16,13 @@ export interface Finding {
   readonly severity?: "warning";
 }
 
-const BRAND = Symbol.for("@parlance/ContractError");
-
 /** A contract that cannot be read. `findings` has every problem, the message has the first. */
 export class ContractError extends Error {
   static {
-    // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
-    Object.assign(ContractError.prototype, { [BRAND]: true });
-    Object.defineProperty(ContractError, Symbol.hasInstance, {
-      value(error: unknown) {
-        return this === ContractError
-          ? !!Object(error)[BRAND]
-          : Function.prototype[Symbol.hasInstance].call(this, error);
-      },
-    });
+    branded(ContractError, "ContractError");
   }
 
+  declare readonly name: "ContractError";
   readonly code = "contract_unreadable";
   readonly findings: readonly Finding[];
 
@@ -39,7 +32,6 @@ export class ContractError extends Error {
     super(
       first ? `${contract}/${first.file}${first.pointer && `#${first.pointer}`}: ${first.message}${more}` : contract,
     );
-    this.name = "ContractError";
     this.findings = findings;
   }
 }

@@ -1,3 +1,5 @@
+import { branded } from "@parlance/wire/errors";
+
 /**
  * - `timeout`: Redis did not answer within the limit: it hangs, is down, or refuses connections.
  * - `refused`: Redis answered with an error, such as a full memory or a missing permission. It is the `cause`.
@@ -8,26 +10,16 @@
  */
 export type RedisStoreErrorCode = "timeout" | "refused" | "not_writer" | "lease_lost" | "entries_lost" | "stopped";
 
-const BRAND = Symbol.for("@parlance/RedisStoreError");
-
 /** Characters of a message: an error of Redis may quote a script. */
 const MAX_MESSAGE = 500;
 
 /** A failure of `redisLog` or `redisPubSub`. */
 export class RedisStoreError extends Error {
   static {
-    // Also recognizes errors of another copy of this package, such as its CommonJS build; a subclass recognizes only its own.
-    Object.assign(RedisStoreError.prototype, { [BRAND]: true });
-    Object.defineProperty(RedisStoreError, Symbol.hasInstance, {
-      value(error: unknown) {
-        return this === RedisStoreError
-          ? !!Object(error)[BRAND]
-          : Function.prototype[Symbol.hasInstance].call(this, error);
-      },
-    });
+    branded(RedisStoreError, "RedisStoreError");
   }
 
-  override readonly name = "RedisStoreError";
+  declare readonly name: "RedisStoreError";
   readonly code: RedisStoreErrorCode;
 
   constructor(code: RedisStoreErrorCode, message: string, options?: ErrorOptions) {

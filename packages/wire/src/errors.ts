@@ -6,7 +6,7 @@ import type { Gap } from "./resume.js";
  * Names an error class, and lets `instanceof` recognize errors of another copy of this module: its other build, or another
  * version. A handler may throw one.
  */
-function branded(kind: abstract new (...args: never[]) => Error, name: string): void {
+export function branded(kind: abstract new (...args: never[]) => Error, name: string): void {
   const brand = Symbol.for(`@parlance/${name}`);
   Object.assign(kind.prototype, { name, [brand]: true });
   Object.defineProperty(kind, Symbol.hasInstance, {

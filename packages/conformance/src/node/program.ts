@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { branded } from "@parlance/wire/errors";
 import { visible, visibleLines } from "@parlance/wire/internal/escape";
-import { branded } from "../budget.js";
 import { Unmet } from "../case.js";
 import { Lines } from "./lines.js";
 
@@ -179,7 +179,7 @@ export class Broken extends Error {
     branded(Broken, "Broken");
   }
 
-  override readonly name = "Broken";
+  declare readonly name: "Broken";
   readonly code = "broken_program";
   readonly expected: string;
   readonly came: string;

@@ -1,5 +1,6 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { branded } from "@parlance/wire/errors";
 
 export const HEADERS = {
   "Content-Security-Policy":
@@ -34,21 +35,13 @@ function isToken(authorization: string | undefined, token: string): boolean {
 /** The largest JSON body of the page, in bytes. */
 const MAX_BODY = 32 * 1024 * 1024;
 
-const BRAND = Symbol.for("@parlance/BadRequest");
-
 /** A request that the page got wrong, in words for its user. */
 export class BadRequest extends Error {
   static {
-    // One of another copy of this package is an instance too; a class that extends it has its own.
-    Object.assign(BadRequest.prototype, { [BRAND]: true });
-    Object.defineProperty(BadRequest, Symbol.hasInstance, {
-      value(error: unknown) {
-        return this === BadRequest ? !!Object(error)[BRAND] : Function.prototype[Symbol.hasInstance].call(this, error);
-      },
-    });
+    branded(BadRequest, "BadRequest");
   }
 
-  override readonly name = "BadRequest";
+  declare readonly name: "BadRequest";
   readonly code = "bad_request";
 }
 

@@ -1,24 +1,15 @@
 import type { ContractDocument } from "@parlance/wire";
+import { branded } from "@parlance/wire/errors";
 import { generatedNames, namesType, pascal } from "../schema.js";
 import { subschemas } from "../walk.js";
-
-const BRAND = Symbol.for("@parlance/GenerateError");
 
 /** The contract is sound but cannot be written as TypeScript: a name is taken twice, or is invalid. */
 export class GenerateError extends Error {
   static {
-    // One of another copy of this package, such as its CommonJS build, is an instance too; a class that extends it has its own.
-    Object.assign(GenerateError.prototype, { [BRAND]: true });
-    Object.defineProperty(GenerateError, Symbol.hasInstance, {
-      value(error: unknown) {
-        return this === GenerateError
-          ? !!Object(error)[BRAND]
-          : Function.prototype[Symbol.hasInstance].call(this, error);
-      },
-    });
+    branded(GenerateError, "GenerateError");
   }
 
-  override readonly name = "GenerateError";
+  declare readonly name: "GenerateError";
   readonly code = "contract_not_generated";
   readonly contract: string;
   constructor(contract: string, message: string) {
