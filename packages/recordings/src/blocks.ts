@@ -1,4 +1,5 @@
 import { decoder, encode, type SseEvent } from "@parlance/wire";
+import type { Happening } from "./recording.js";
 
 /** One block of an event stream: the text up to and with its blank line, and the event in it. */
 export interface Block {
@@ -96,29 +97,18 @@ function eventOf(event: string | undefined, id: string | undefined, data: string
 }
 
 /** The event of one block, with the id that the block itself names. */
-function eventIn(raw: string): SseEvent | undefined {
+export function eventIn(raw: string): SseEvent | undefined {
   let found: SseEvent | undefined;
-  const events = decoder({
-    onEvent: (event) => {
-      found = event;
-    },
-    onTooLarge() {},
-    maxSize: raw.length,
-  });
-  events.push(raw);
-  if (!found) return undefined;
-  const { event, id, data } = found;
-  return eventOf(event, id, data);
+  const onEvent = (event: SseEvent) => {
+    found = eventOf(event.event, event.id, event.data);
+  };
+  decoder({ onEvent, onTooLarge() {}, maxSize: raw.length }).push(raw);
+  return found;
 }
 
 /** The bytes of an event or block as they were sent. */
-export function rawOf(line: {
-  readonly event?: string | undefined;
-  readonly id?: string | undefined;
-  readonly text?: string | undefined;
-  readonly raw?: string | undefined;
-}): string {
-  return line.raw ?? encode({ event: line.event, id: line.id, data: line.text ?? "" });
+export function rawOf({ event, id, text = "", raw }: Omit<Extract<Happening, { kind: "event" }>, "kind">): string {
+  return raw ?? encode({ event, id, data: text });
 }
 
 function givesBytes(event: SseEvent, raw: string): boolean {

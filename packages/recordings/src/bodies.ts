@@ -36,11 +36,8 @@ export class WholeBody implements Body {
 
   end(): void {
     if (this.#size === 0) return;
-    this.#note(
-      this.#size > MAX_CONTENT
-        ? { size: this.#size }
-        : contentOf(joined(this.#pieces, this.#size), this.#texts, this.#keepPacked),
-    );
+    if (this.#size > MAX_CONTENT) this.#note({ size: this.#size });
+    else this.#note(contentOf(joined(this.#pieces, this.#size), this.#texts, this.#keepPacked));
   }
 }
 
@@ -144,7 +141,8 @@ function latin1(bytes: Uint8Array): string {
   return text;
 }
 
-function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
+/** Pieces as one, of their size together. */
+export function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
   const all = new Uint8Array(size);
   let at = 0;
   for (const piece of pieces) {

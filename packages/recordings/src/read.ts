@@ -1,4 +1,5 @@
 import type { AnyContract } from "@parlance/wire";
+import { joined } from "./bodies.js";
 import { type End, type Entry, type Header, isEnd, isHeader, type Line, parseLine } from "./recording.js";
 import { flawOfEntry } from "./shape.js";
 import { parseTranscriptLine, TranscriptEntries, transcriptHeader } from "./transcript.js";
@@ -112,12 +113,7 @@ class Lines {
 
   #whole(last: Uint8Array): Uint8Array {
     if (this.#held.length === 0) return last;
-    const whole = new Uint8Array(this.#size + last.length);
-    let at = 0;
-    for (const piece of [...this.#held, last]) {
-      whole.set(piece, at);
-      at += piece.length;
-    }
+    const whole = joined([...this.#held, last], this.#size + last.length);
     this.#held = [];
     this.#size = 0;
     return whole;

@@ -1,4 +1,5 @@
-import { type AnyContract, decoder, isObject, type Side, type TranscriptLine } from "@parlance/wire";
+import { type AnyContract, isObject, type Side, type TranscriptLine } from "@parlance/wire";
+import { eventIn } from "./blocks.js";
 import type { Entry, Happening, Header } from "./recording.js";
 
 /** The header of a transcript that is read as a recording. */
@@ -107,14 +108,8 @@ export class TranscriptEntries {
 }
 
 function eventOf(raw: string): Happening {
-  let found: Happening = { kind: "comment", text: raw };
-  const events = decoder({
-    onEvent: ({ event, data }) => {
-      found = { kind: "event", ...(event !== undefined && { event }), text: data, raw };
-    },
-    onTooLarge() {},
-    maxSize: raw.length,
-  });
-  events.push(raw);
-  return found;
+  const found = eventIn(raw);
+  if (!found) return { kind: "comment", text: raw };
+  const { event, data } = found;
+  return { kind: "event", ...(event !== undefined && { event }), text: data, raw };
 }

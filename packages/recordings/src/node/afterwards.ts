@@ -1,10 +1,9 @@
 import type { Connection, Recorder } from "../recorder.js";
 
-/** What a proxy tells of a connection. */
-export type Seen = Pick<
-  Connection,
-  "id" | "request" | "response" | "body" | "end" | "frame" | "beat" | "close" | "error"
->;
+const METHODS = ["request", "response", "body", "end", "frame", "beat", "close", "error"] as const;
+
+/** The methods of a recorded connection that a proxy calls. */
+export type Seen = Pick<Connection, "id" | (typeof METHODS)[number]>;
 
 /** Records what a proxy sees once it has passed on all that came in this turn of the event loop, in its order: nothing waits for the recording. */
 export class Afterwards {
@@ -18,24 +17,14 @@ export class Afterwards {
 
   connection(): Seen {
     const seen = this.#recorder.connection();
-    const later =
-      <A extends unknown[]>(call: (...args: A) => void) =>
-      (...args: A) => {
-        this.#calls.push(() => call.apply(seen, args));
+    const later = METHODS.map((name) => [
+      name,
+      (...args: never[]) => {
+        this.#calls.push(() => Reflect.apply(seen[name], seen, args));
         this.#due ??= setImmediate(() => this.flush());
-      };
-    const { id, request, response, body, end, frame, beat, close, error } = seen;
-    return {
-      id,
-      request: later(request),
-      response: later(response),
-      body: later(body),
-      end: later(end),
-      frame: later(frame),
-      beat: later(beat),
-      close: later(close),
-      error: later(error),
-    };
+      },
+    ]);
+    return { id: seen.id, ...Object.fromEntries(later) } as Seen;
   }
 
   /** Records what is left. */

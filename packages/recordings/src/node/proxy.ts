@@ -103,39 +103,54 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
 type Directions = Connected["directions"];
 type Running = ProxyOptions & { readonly afterwards: Afterwards; readonly url: URL };
 
-/** The directions of a connection, where a tool asked for them. */
-function directionsOf({ onConnection }: ProxyOptions, made: Omit<Connected, "directions">): Directions | undefined {
-  if (!onConnection) return undefined;
-  const directions: Directions = { client: new Direction(), server: new Direction() };
-  onConnection({ ...made, directions });
-  return directions;
+/** One request that passes, and its answer. */
+interface Passing {
+  readonly seen: Seen;
+  readonly call: Scope;
+  /** Where a tool asked for them. */
+  readonly directions: Directions | undefined;
+  over: boolean;
+  readonly lose: Lose;
+}
+
+function begin(incoming: IncomingMessage, client: Duplex | ServerResponse, options: Running, root: Scope): Passing {
+  const seen = options.afterwards.connection();
+  const socket = !("writeHead" in client);
+  const { id } = seen;
+  const request = { target: incoming.url!, headers: pairs(incoming.rawHeaders) };
+  seen.request(incoming.method!, request.target, request.headers, socket);
+  const directions = options.onConnection && { client: new Direction(), server: new Direction() };
+  const passing: Passing = {
+    seen,
+    call: root.child(),
+    directions,
+    over: false,
+    lose(from, text) {
+      if (passing.over) return;
+      passing.over = true;
+      seen.error(from, text);
+      passing.call.close();
+    },
+  };
+  const cut = () => {
+    passing.lose("server", "the proxy has cut the connection");
+    client.destroy();
+  };
+  if (directions) options.onConnection!({ id, socket, ...request, directions, cut });
+  return passing;
 }
 
 function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Running, root: Scope): void {
-  const seen = options.afterwards.connection();
-  const call = root.child();
   // The connection is made while the request is recorded.
   const upstream = send(options, incoming, {});
-  const request = { target: incoming.url!, headers: pairs(incoming.rawHeaders) };
-  seen.request(incoming.method!, request.target, request.headers);
-  let over = false;
-  const lose: Lose = (from, text) => {
-    if (over) return;
-    over = true;
-    seen.error(from, text);
-    call.close();
-  };
-  const cut = () => {
-    lose("server", "the proxy has cut the connection");
-    outgoing.destroy();
-  };
-  const directions = directionsOf(options, { id: seen.id, socket: false, ...request, cut });
+  const passing = begin(incoming, outgoing, options, root);
+  const { seen, call, directions, lose } = passing;
   // The time limit is for the connection only; the client limits the wait for an answer.
   connecting(upstream, call, options.connectWithin, () => fail(new Error("no connection within the limit")));
   call.add(() => upstream.destroy());
 
   function fail(error: Error): void {
-    if (over) return;
+    if (passing.over) return;
     if (outgoing.headersSent) outgoing.destroy();
     else outgoing.writeHead(502, { "Content-Type": "text/plain" }).end("the proxy got no answer from the server");
     lose("server", error.message);
@@ -171,13 +186,13 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
     );
     answer.on("end", () => {
       if (!answer.complete) return;
-      over = true;
+      passing.over = true;
       outgoing.end();
       seen.end("server");
       call.close();
     });
     answer.on("close", () => {
-      if (over) return;
+      if (passing.over) return;
       outgoing.destroy();
       lose("server", "the server has cut its answer");
     });
@@ -185,24 +200,10 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
 }
 
 function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, options: Running, root: Scope): void {
-  const seen = options.afterwards.connection();
-  const call = root.child();
-  const request = { target: incoming.url!, headers: pairs(incoming.rawHeaders) };
-  seen.request(incoming.method!, request.target, request.headers, true);
-  let over = false;
-  const lose: Lose = (from, text) => {
-    if (over) return;
-    over = true;
-    seen.error(from, text);
-    call.close();
-  };
-  const cut = () => {
-    lose("server", "the proxy has cut the connection");
-    socket.destroy();
-  };
-  const directions = directionsOf(options, { id: seen.id, socket: true, ...request, cut });
+  const passing = begin(incoming, socket, options, root);
+  const { seen, call, directions, lose } = passing;
   const finish = () => {
-    over = true;
+    passing.over = true;
     call.timeout(options.closeWithin ?? 1000, () => call.close());
   };
   const upstream = send(options, incoming, { Connection: "Upgrade", Upgrade: incoming.headers.upgrade! });
@@ -212,7 +213,7 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
   socket.on("error", () => {});
   socket.on("close", () => lose("client", "the connection was lost"));
   upstream.on("error", (error) => {
-    if (!over) socket.end("HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    if (!passing.over) socket.end("HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     lose("server", error.message);
   });
   upstream.on("response", (answer) => refuse(answer, socket, seen, finish));

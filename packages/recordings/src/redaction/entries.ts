@@ -1,22 +1,15 @@
-import type { Entry, HeaderList } from "../recording.js";
+import type { Entry } from "../recording.js";
 import { encodingOf, packedAs } from "./encoding.js";
-
-/** Leaves secrets out of the parts of an entry. */
-interface Texts {
-  target(target: string): string;
-  headers(headers: HeaderList): HeaderList;
-  text(text: string): string;
-  scrub(text: string): string;
-}
+import type { Cleaner } from "./headers.js";
 
 /** The entries of a recording, without their secrets. */
 export class EntryCleaner {
-  readonly #texts: Texts;
+  readonly #redactor: Cleaner;
   /** Of bodies that are not read yet, by side and connection. */
   readonly #encodings = new Map<string, string>();
 
-  constructor(texts: Texts) {
-    this.#texts = texts;
+  constructor(redactor: Cleaner) {
+    this.#redactor = redactor;
   }
 
   /** Call it for each in its order, because the headers name the encoding of a body. */
@@ -28,27 +21,27 @@ export class EntryCleaner {
       else this.#encodings.set(side, encoding);
     }
     if (entry.kind === "request")
-      return { ...entry, target: this.#texts.target(entry.target), headers: this.#texts.headers(entry.headers) };
-    if (entry.kind === "response") return { ...entry, headers: this.#texts.headers(entry.headers) };
+      return { ...entry, target: this.#redactor.target(entry.target), headers: this.#redactor.headers(entry.headers) };
+    if (entry.kind === "response") return { ...entry, headers: this.#redactor.headers(entry.headers) };
     if (entry.kind === "body" || entry.kind === "frame") {
       const left = this.#leftOut(entry, entry.kind === "body" ? this.#encodings.get(side) : undefined);
       if (entry.kind === "body") this.#encodings.delete(side);
       if (left) return left;
     }
-    if (entry.kind === "close") return { ...entry, reason: this.#texts.scrub(entry.reason) };
-    if (entry.kind === "error") return { ...entry, text: this.#texts.scrub(entry.text) };
+    if (entry.kind === "close") return { ...entry, reason: this.#redactor.scrub(entry.reason) };
+    if (entry.kind === "error") return { ...entry, text: this.#redactor.scrub(entry.text) };
     if (!("text" in entry || "base64" in entry)) return entry;
-    const text = entry.text === undefined ? undefined : this.#texts.text(entry.text);
-    const base64 = entry.base64 === undefined ? undefined : btoa(this.#texts.text(atob(entry.base64)));
+    const text = entry.text === undefined ? undefined : this.#redactor.text(entry.text);
+    const base64 = entry.base64 === undefined ? undefined : btoa(this.#redactor.text(atob(entry.base64)));
     const clean = { ...entry, ...(text !== undefined && { text }), ...(base64 !== undefined && { base64 }) };
     if (clean.kind !== "event") return clean;
     const { raw, ...event } = clean;
     return {
       ...event,
-      ...(event.event !== undefined && { event: this.#texts.scrub(event.event) }),
-      ...(event.id !== undefined && { id: this.#texts.scrub(event.id) }),
+      ...(event.event !== undefined && { event: this.#redactor.scrub(event.event) }),
+      ...(event.id !== undefined && { id: this.#redactor.scrub(event.id) }),
       // The block has the text: what was replaced in one is in the other.
-      ...(raw !== undefined && text === entry.text && { raw: this.#texts.scrub(raw) }),
+      ...(raw !== undefined && text === entry.text && { raw: this.#redactor.scrub(raw) }),
     };
   }
 

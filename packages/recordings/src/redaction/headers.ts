@@ -1,3 +1,4 @@
+import type { HeaderList } from "../recording.js";
 import type { NameKind } from "./names.js";
 
 /** Headers whose value is no secret, in lower case. The value of any other header is left out. */
@@ -12,22 +13,26 @@ const HARMLESS = new Set(
 );
 const HARMLESS_FAMILY = /^(?:access-control|if|parlance|ratelimit|x-ratelimit)-/;
 
-/** Replaces what is found in a header. */
-export interface HeaderCleaner {
-  kindOf(name: string): NameKind;
-  /** Whether the contract has it as a parameter that is no secret. */
-  isDeclared(name: string): boolean;
-  /** Gives the placeholder of a credential, which is searched for from then on. */
+/** The parts of a redactor, by which headers, JSON and entries are cleaned. */
+export interface Cleaner {
+  readonly kindOf: (name: string) => NameKind;
+  /** Whether the contract marks a name, so that numbers are secrets too. */
+  isMarked(name: string): boolean;
+  /** Whether the contract has a header, named in lower case, as a parameter that is no secret. */
+  isDeclared(header: string): boolean;
+  /** Returns the placeholder of a secret, and searches for it from now on. */
   replace(secret: string): string;
-  /** Gives the placeholder of a value that other texts may have too. */
+  /** Returns the placeholder of a value that other texts may have too, and does not search for it. */
   hide(value: string): string;
+  headers(headers: HeaderList): HeaderList;
   target(target: string): string;
+  text(text: string): string;
   scrub(text: string): string;
 }
 
 /** The value of a header, named in lower case, without its secrets. */
-export function cleanHeader(name: string, value: string, cleaner: HeaderCleaner): string {
-  const { replace, scrub } = cleaner;
+export function cleanHeader(name: string, value: string, redactor: Cleaner): string {
+  const replace = (secret: string) => redactor.replace(secret);
   if (value === "") return value;
   if (name === "authorization" || name === "proxy-authorization") {
     const [scheme, rest] = split(value, " ");
@@ -40,14 +45,14 @@ export function cleanHeader(name: string, value: string, cleaner: HeaderCleaner)
       .join(";");
   if (name === "set-cookie") {
     const [first, rest] = split(value, ";");
-    return cookie(first, replace) + (rest === undefined ? "" : `;${scrub(rest)}`);
+    return cookie(first, replace) + (rest === undefined ? "" : `;${redactor.scrub(rest)}`);
   }
   if (name === "sec-websocket-protocol") return protocols(value, replace);
   // A ticket gives access to its stream or channel.
   if (name === "parlance-resume" && /^[0-9a-f]{32}$/.test(value)) return replace(value);
-  if (name === "referer" || name === "location") return cleaner.target(value);
-  if (HARMLESS.has(name) || HARMLESS_FAMILY.test(name) || cleaner.isDeclared(name)) return scrub(value);
-  return cleaner.kindOf(name) === "secret" ? replace(value) : cleaner.hide(value);
+  if (name === "referer" || name === "location") return redactor.target(value);
+  if (HARMLESS.has(name) || HARMLESS_FAMILY.test(name) || redactor.isDeclared(name)) return redactor.scrub(value);
+  return redactor.kindOf(name) === "secret" ? replace(value) : redactor.hide(value);
 }
 
 /** Tickets and tokens are offered as subprotocols, because a page cannot set a header on a WebSocket. */

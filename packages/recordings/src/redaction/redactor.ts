@@ -2,7 +2,7 @@ import type { Contract } from "@parlance/wire";
 import type { Entry, HeaderList } from "../recording.js";
 import { cleanPath, secretPaths } from "../target.js";
 import { EntryCleaner } from "./entries.js";
-import { cleanHeader, split } from "./headers.js";
+import { type Cleaner, cleanHeader, split } from "./headers.js";
 import { cleanJson, jsonIn } from "./json.js";
 import { encodeUrl, Known } from "./known.js";
 import { isSecret, kindsWith, MIN_SECRET, type NameKind } from "./names.js";
@@ -29,7 +29,7 @@ const MAX_NESTED = 3;
  * Replaces secrets in a recording. Headers are kept by an allow-list, properties and parameters are left out by their name, and a text is
  * searched for known forms of tokens and for secrets that were given or seen before. Free text is not searched for others.
  */
-export class Redactor {
+export class Redactor implements Cleaner {
   readonly #marked: readonly string[];
   readonly #declared: ReadonlySet<string>;
   readonly #routes: readonly RegExp[];
@@ -71,14 +71,7 @@ export class Redactor {
       const [name, value] = header;
       const known = `${name}:${value}`;
       if (this.#harmless.has(known)) return header;
-      const clean = cleanHeader(name.toLowerCase(), value, {
-        kindOf: this.kindOf,
-        isDeclared: (one) => this.#declared.has(one),
-        replace: (secret) => this.replace(secret),
-        hide: (one) => this.#known.hide(one),
-        target: (target) => this.target(target),
-        scrub: (text) => this.scrub(text),
-      });
+      const clean = cleanHeader(name.toLowerCase(), value, this);
       if (clean !== value) return [name, clean] as const;
       if (this.#harmless.size >= MAX_HEADERS) this.#harmless.clear();
       if (value.length <= MAX_HEADERS) this.#harmless.add(known);
@@ -120,16 +113,21 @@ export class Redactor {
     return this.#known.of(secret);
   }
 
+  hide(value: string): string {
+    return this.#known.hide(value);
+  }
+
+  isDeclared(header: string): boolean {
+    return this.#declared.has(header);
+  }
+
+  isMarked(name: string): boolean {
+    return this.#marked.includes(name);
+  }
+
   #json(text: string): string | undefined {
     const value = jsonIn(text);
-    if (value === undefined) return undefined;
-    const clean = cleanJson(text, value, {
-      kindOf: this.kindOf,
-      isMarked: (name) => this.#marked.includes(name),
-      replace: (secret) => this.replace(secret),
-      scrub: (one) => this.scrub(one),
-    });
-    return this.scrub(clean);
+    return value && this.scrub(cleanJson(text, value, this));
   }
 
   /** A query or a form. */

@@ -1,4 +1,5 @@
 import { type AnyContract, misuse, type TranscriptLine } from "@parlance/wire";
+import { LineDecoder } from "@parlance/wire/lines";
 import { bytesIn, comparable } from "../bodies.js";
 import { type Ending, type ReadOptions, read } from "../read.js";
 import { type Content, type Entry, type Header, headerOf, isEnd, isHeader, parseLine } from "../recording.js";
@@ -158,28 +159,17 @@ function readAgain(source: (start: number) => Chunks): LoadedRecording["steps"] 
   return async function* (from) {
     let at = from?.at ?? 0;
     let before: Entry | undefined;
-    for await (const line of linesOf(source(from?.byte ?? 0))) {
-      const parsed = parseLine(line);
-      // A file that is written to meanwhile ends here.
-      if ("flaw" in parsed || isEnd(parsed)) return;
-      if (isHeader(parsed)) continue;
-      yield stepOf(parsed, at++, before);
-      before = parsed;
-    }
+    const decoder = new LineDecoder(Number.MAX_SAFE_INTEGER);
+    for await (const chunk of source(from?.byte ?? 0))
+      for (const line of decoder.decode(chunk)) {
+        const parsed = parseLine(line);
+        // A file that is written to meanwhile ends here.
+        if ("flaw" in parsed || isEnd(parsed)) return;
+        if (isHeader(parsed)) continue;
+        yield stepOf(parsed, at++, before);
+        before = parsed;
+      }
   };
-}
-
-async function* linesOf(chunks: Chunks): AsyncGenerator<string, void> {
-  const decoder = new TextDecoder();
-  let pieces: string[] = [];
-  for await (const chunk of chunks) {
-    const [first, ...more] = decoder.decode(chunk, { stream: true }).split("\n");
-    pieces.push(first!);
-    for (const next of more) {
-      yield pieces.join("");
-      pieces = [next];
-    }
-  }
 }
 
 const stepOf = (entry: Entry, at: number, before?: Entry): Step => ({
