@@ -45,6 +45,8 @@ export class LineDecoder {
   #buffer = EMPTY;
   /** Bytes of the line that has begun. */
   rest = 0;
+  /** Whether the beginning of that line was given, because it is over the limit. */
+  #isGiven = false;
 
   /** `maxSize` is in characters. */
   constructor(maxSize: number) {
@@ -57,20 +59,22 @@ export class LineDecoder {
     let start = 0;
     if (this.rest > 0) {
       const end = bytes.indexOf(NEWLINE);
-      this.#keep(end < 0 ? bytes : bytes.subarray(0, end));
+      this.#keep(end < 0 ? bytes : bytes.subarray(0, end), lines);
       if (end < 0) return lines;
-      this.#add(lines, this.#buffer.subarray(0, this.rest));
+      if (!this.#isGiven) this.#add(lines, this.#buffer.subarray(0, this.rest));
+      this.#isGiven = false;
       this.rest = 0;
       if (this.#buffer.length > KEPT_BUFFER) this.#buffer = EMPTY;
       start = end + 1;
     }
     const last = bytes.lastIndexOf(NEWLINE);
     if (last >= start) this.#add(lines, bytes.subarray(start, last));
-    this.#keep(bytes.subarray(Math.max(start, last + 1)));
+    this.#keep(bytes.subarray(Math.max(start, last + 1)), lines);
     return lines;
   }
 
-  #keep(bytes: Uint8Array): void {
+  /** Keeps the beginning of a line. One over the limit is given at once, because its end may never come. */
+  #keep(bytes: Uint8Array, lines: string[]): void {
     const kept = bytes.subarray(0, this.#most - this.rest);
     const size = this.rest + kept.length;
     if (size > this.#buffer.length) {
@@ -80,6 +84,9 @@ export class LineDecoder {
     }
     this.#buffer.set(kept, this.rest);
     this.rest = size;
+    if (size < this.#most || this.#isGiven) return;
+    this.#isGiven = true;
+    this.#add(lines, this.#buffer.subarray(0, size));
   }
 
   #add(lines: string[], bytes: Uint8Array): void {

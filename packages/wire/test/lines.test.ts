@@ -57,12 +57,13 @@ describe("LineDecoder", () => {
   });
 
   it.each(["a", "ß", "€", "😀"])(
-    "gives the beginning of a line of %s over the limit, which is over it too",
+    "gives the beginning of a line of %s over the limit before its end, which is over it too",
     (letter) => {
       const decoder = new LineDecoder(10);
       const piece = bytes(letter.repeat(50));
       const lines: string[] = [];
       for (let i = 0; i < 1000; i++) lines.push(...decoder.decode(piece));
+      expect(lines).toHaveLength(1);
       lines.push(...decoder.decode(bytes("\n2\n")));
       expect(lines).toHaveLength(2);
       expect(lines[0]!.length).toBeGreaterThan(10);
