@@ -55,7 +55,14 @@ const together: Plugin = {
 };
 
 export default defineConfig({
-  entry: { index: "src/index.ts", node: "src/node.ts", testing: "src/testing.ts" },
+  entry: {
+    index: "src/index.ts",
+    node: "src/node.ts",
+    testing: "src/testing.ts",
+    // Shared with node, so that esbuild puts them into a file beside base.js.
+    "internal/program": "src/internal/program.ts",
+    "internal/socket": "src/internal/socket.ts",
+  },
   format: ["esm", "cjs"],
   dts: true,
   clean: true,

@@ -14,8 +14,8 @@ export const below: Readonly<Record<string, readonly string[]>> = {
   react: ["wire"],
   protocols: ["edits", "wire"],
   edits: [],
-  recordings: ["wire", "server"],
-  conformance: ["wire", "recordings"],
+  recordings: ["client", "wire", "server"],
+  conformance: ["client", "wire", "recordings"],
   inspect: ["client", "wire", "recordings", "edits"],
   cli: ["client", "wire", "language", "conformance", "recordings", "edits", "inspect"],
 };

@@ -46,11 +46,20 @@ export function program(command: string, args: readonly string[] = [], options: 
     async fetch() {
       throw misuse(`${command} is a program, which carries channels: it has no operations`);
     },
-    async webSocket(_, { maxSize }) {
-      const child = await start(command, args, options);
-      return new ProgramPort(command, child, maxSize, options);
-    },
+    webSocket: (_, { maxSize }) => openProgram(command, args, options, maxSize),
   };
+}
+
+/** Starts a program as a port. With `shell` it is a command of the system's shell. */
+export async function openProgram(
+  command: string,
+  args: readonly string[],
+  options: ProgramOptions,
+  maxSize: number,
+  shell = false,
+): Promise<Port> {
+  const child = await start(command, args, options, shell);
+  return new ProgramPort(command, child, maxSize, options);
 }
 
 function assertProgram(command: unknown, args: unknown, options: ProgramOptions): void {
@@ -65,13 +74,14 @@ function assertProgram(command: unknown, args: unknown, options: ProgramOptions)
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /** Resolves when the program runs. Rejects with `Disconnected` when it cannot be started. */
-function start(command: string, args: readonly string[], { cwd, env }: ProgramOptions): Promise<Child> {
+function start(command: string, args: readonly string[], { cwd, env }: ProgramOptions, shell: boolean): Promise<Child> {
   return new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException) => reject(notStarted(command, cwd, error));
     try {
       const child = spawn(command, args, {
         cwd,
         env,
+        shell,
         stdio: ["pipe", "pipe", "pipe"],
         // A process group of its own, so that all of it can be ended. On Windows it would open a window.
         detached: !isWindows,

@@ -95,7 +95,7 @@ const ENDING = 300;
 
 /** A program that is started when it is asked and does not run. */
 class Starting {
-  readonly #start: () => Program;
+  readonly #start: (what: string) => Promise<Program>;
   readonly #wait: number;
   #program: Program | undefined;
   /** Milliseconds that the first answer of a new program may take. */
@@ -103,7 +103,10 @@ class Starting {
   #isProven = false;
 
   constructor(command: string, { cwd, wait, startWithin = 60_000 }: Start) {
-    this.#start = () => new Program(command, cwd);
+    this.#start = (what) =>
+      Program.start(command, cwd).catch((error: Error) => {
+        throw new Broken(what, error.message, true);
+      });
     this.#wait = wait;
     this.#first = Math.max(startWithin, wait);
   }
@@ -114,8 +117,8 @@ class Starting {
 
   async ask(line: object | undefined, what: string, fits: (answer: Answer) => boolean): Promise<Answer> {
     const isNew = this.#program === undefined;
-    this.#program ??= this.#start();
-    const program = this.#program;
+    const program = this.#program ?? (await this.#start(what));
+    this.#program = program;
     const began = Date.now();
     try {
       const answer = await program.ask(line, what, isNew ? this.#first : this.#wait);
@@ -129,7 +132,7 @@ class Starting {
       if (error instanceof Unmet && !this.#isProven) this.#first = this.#wait;
       this.#program = undefined;
       // What it prints later would be taken for the answer to the next line.
-      await program.close(0);
+      await program.close();
       throw error;
     }
   }
@@ -140,7 +143,7 @@ class Starting {
     const how = await program?.ended(ENDING);
     if (program === undefined || how === undefined) return undefined;
     this.#program = undefined;
-    await program.close(0);
+    await program.close();
     return how;
   }
 

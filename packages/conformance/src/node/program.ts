@@ -1,83 +1,62 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { branded } from "@parlance/wire/errors";
+import { openProgram } from "@parlance/client/internal/program";
+import type { Port } from "@parlance/wire";
+import { branded, type Disconnected } from "@parlance/wire/errors";
 import { visible, visibleLines } from "@parlance/wire/internal/escape";
 import { Unmet } from "../case.js";
-import { Lines } from "./lines.js";
 
-/** Lines of stderr that a failure repeats. */
+/** Lines of stderr that a failure repeats, and their characters. */
 const LAST = 10;
-/** Milliseconds in which what an ended program has printed is still read: a child of its own may keep the pipe open. */
-const LEFT = 500;
-
-const posix = process.platform !== "win32";
-/** Programs that are not closed yet: none outlives this process. */
-const open = new Set<Program>();
-const killAll = () => {
-  for (const program of open) program.kill("SIGKILL");
-};
+const MAX_STDERR = 2000;
+/** Milliseconds that a program may take to end after its standard input, and again after SIGTERM. */
+const END_WITHIN = 500;
+/** Characters of a line. */
+const MAX_LINE = 1 << 20;
+/** Lines that wait to be read. */
+const MAX_LINES = 1000;
 
 export type Answer = Readonly<Record<string, unknown>>;
 
-/** A program under test, which answers each JSON line with one. What it writes to stderr is passed on. */
+/** A program under test, which answers each JSON line with one. Its stderr is passed on. */
 export class Program {
-  readonly #child: ChildProcess;
-  readonly #lines: Lines;
+  readonly #port: Port;
+  readonly #closed: Promise<void>;
+  /** The lines of JSON that it has printed. Its other lines are its own. */
+  readonly #lines: string[] = [];
   #wake: (() => void) | undefined;
   #ended: string | undefined;
-  /** Whether it has ended, and all that might still write to its output. */
-  #isClosed = false;
-  #stderr = "";
-  /** What is waited for, until a line that is not it has been reported. */
+  /** The line that is waited for, until another one has been reported. */
   #expected: string | undefined;
   #other = "";
 
-  constructor(command: string, cwd: string) {
-    // A group of its own, so that a signal reaches what the shell has started too.
-    this.#child = spawn(command, { cwd, shell: true, stdio: ["pipe", "pipe", "pipe"], detached: posix });
-    if (open.size === 0) process.on("exit", killAll);
-    open.add(this);
-    const { stdin, stdout, stderr } = this.#child;
-    this.#lines = new Lines(
-      stdout!,
-      (flaw) => (flaw === undefined ? this.#wake?.() : this.#end(flaw)),
-      (line) => this.#printed(line),
+  private constructor(port: Port) {
+    this.#port = port;
+    this.#closed = new Promise((resolve) =>
+      port.listen({
+        frame: (text) => this.#receive(text),
+        close: (_, __, cause) => {
+          this.#end(cause ? endOf(cause) : "it was stopped");
+          resolve();
+        },
+      }),
     );
-    stderr!.setEncoding("utf8").on("data", (text: string) => {
-      process.stderr.write(visibleLines(text));
-      this.#stderr = (this.#stderr + text)
-        .split("\n")
-        .slice(-LAST - 1)
-        .join("\n")
-        .slice(-2000);
-    });
-    this.#child.on("error", (error) => {
-      this.#isClosed = this.#child.pid === undefined;
-      this.#end(error.message);
-    });
-    let exited: string | undefined;
-    const soon = (how: string) => void setTimeout(() => this.#end(exited ?? how), LEFT).unref();
-    this.#child.on("exit", (code, signal) => {
-      exited = `it ended with ${signal ?? code}`;
-      soon(exited);
-    });
-    this.#child.on("close", () => {
-      this.#isClosed = true;
-      this.#end(exited ?? "it ended");
-    });
-    stdout!.on("end", () => soon("it closed its output"));
-    stdin!.on("error", () => soon("it closed its input"));
+  }
+
+  /** Starts a command of the shell. Throws `Disconnected` if there is no folder to start it in. */
+  static async start(command: string, cwd: string): Promise<Program> {
+    const onStderr = (text: string) => void process.stderr.write(visibleLines(text));
+    return new Program(await openProgram(command, [], { cwd, onStderr, endWithin: END_WITHIN }, MAX_LINE, true));
   }
 
   /** Writes a line, if any, and returns the next one. Throws `Broken` where the program cannot answer, `Unmet` if no line comes in time. */
   async ask(line: object | undefined, what: string, wait: number): Promise<Answer> {
-    const early = this.#lines.next();
+    const early = this.#lines.shift();
     if (early !== undefined) throw new Broken(what, `a line that nothing asked for: ${early.slice(0, 200)}`);
-    if (!line) this.#expected = what;
     // The readers of lines of Deno and Bun stop at U+2028 and U+2029 too, others at U+0085.
-    if (line) this.#child.stdin!.write(`${visible(JSON.stringify(line))}\n`);
+    if (line) this.#port.send(visible(JSON.stringify(line)));
+    else this.#expected = what;
     const until = Date.now() + wait;
     for (;;) {
-      const text = this.#lines.next();
+      const text = this.#lines.shift();
       if (text !== undefined) {
         this.#expected = undefined;
         return answerIn(text, what);
@@ -85,70 +64,37 @@ export class Program {
       if (this.#ended !== undefined) throw new Broken(what, this.#ended, true);
       const left = until - Date.now();
       if (left <= 0) throw new Unmet(what, `nothing within ${wait} ms${this.#other}`, true);
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, left);
-        this.#wake = () => {
-          clearTimeout(timer);
-          resolve();
-        };
+      const next = new Promise<void>((resolve) => {
+        this.#wake = resolve;
       });
+      await inTime(next, left);
     }
   }
 
   /** How the program has ended, or ends within so many milliseconds; undefined if it goes on. */
   async ended(limit: number): Promise<string | undefined> {
-    if (!(await this.#closes(limit))) return undefined;
+    await inTime(this.#closed, limit);
     return this.#ended;
   }
 
-  /** Ends the program and what it has started: SIGTERM after so many milliseconds, and SIGKILL at the latest two seconds later. */
-  async close(patience = 500): Promise<void> {
-    const { stdin, stdout, stderr } = this.#child;
-    stdin!.end();
-    if (!(await this.#closes(patience))) {
-      this.kill("SIGTERM");
-      await this.#closes(2000);
-    }
-    // Also what has closed its output. Whether anything was there cannot be asked: dead processes count until they are reaped.
-    this.kill("SIGKILL");
-    open.delete(this);
-    if (open.size === 0) process.off("exit", killAll);
-    // What has left the group may hold the pipes: this process does not wait for it.
-    for (const stream of [stdin, stdout, stderr]) stream!.destroy();
-    this.#child.unref();
-    this.#end("it was stopped");
+  /** Ends the program and all that it has started. */
+  async close(): Promise<void> {
+    this.#port.close(1000, "");
+    await this.#closed;
   }
 
-  /** Sends a signal to the program and what it has started. */
-  kill(signal: NodeJS.Signals): void {
-    const { pid } = this.#child;
-    if (pid === undefined) return;
-    // Windows has no groups, and no SIGTERM.
-    if (!posix) spawnSync("taskkill", ["/pid", String(pid), "/t", "/f"]);
-    else
-      try {
-        process.kill(-pid, signal);
-      } catch {
-        // Nothing is left.
-      }
+  #receive(text: string): void {
+    if (this.#ended !== undefined) return;
+    // Some runtimes begin their output with a byte order mark; it is white space.
+    const line = text.trim();
+    if (text.length > MAX_LINE) this.#fail(`a line of more than ${MAX_LINE >> 20} MiB`);
+    // A line that is not UTF-8 begins with U+FFFD.
+    else if (!/^\uFFFD?\{/.test(line)) this.#printed(line);
+    else if (this.#lines.push(line) > MAX_LINES) this.#fail(`more than ${MAX_LINES} lines that nothing asked for`);
+    this.#wake?.();
   }
 
-  /** Whether the program ends, and its output with it, within so many milliseconds. */
-  async #closes(limit: number): Promise<boolean> {
-    if (this.#isClosed) return true;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(resolve, limit, false);
-    });
-    const closed = new Promise<boolean>((resolve) => void this.#child.once("close", () => resolve(true)));
-    try {
-      return await Promise.race([closed, late]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  /** Tells of a line that is not the one waited for at once, because a program may take long to start. */
+  /** Reports another line than the one that is waited for at once, because a program may take long to start. */
   #printed(line: string): void {
     if (this.#expected === undefined) return;
     this.#other = ` but ${JSON.stringify(line.slice(0, 200))}`;
@@ -158,11 +104,33 @@ export class Program {
     this.#expected = undefined;
   }
 
+  #fail(flaw: string): void {
+    this.#end(flaw);
+    this.#port.cut!();
+  }
+
   #end(how: string): void {
-    const stderr = this.#stderr.trim();
-    this.#ended ??= stderr === "" ? how : `${how}, after these lines on stderr:\n${stderr}`;
+    this.#ended ??= how;
     this.#wake?.();
   }
+}
+
+/** Waits for a promise, but not longer than so many milliseconds. */
+async function inTime(promise: Promise<void>, limit: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limit);
+  });
+  await Promise.race([promise, late]);
+  clearTimeout(timer);
+}
+
+/** How a program has ended, with its last lines of stderr. */
+function endOf({ details }: Disconnected): string {
+  const { body, exitCode, signal } = details!;
+  const how = `it ended with ${signal ?? exitCode}`;
+  const last = body.split("\n").slice(-LAST).join("\n").slice(-MAX_STDERR);
+  return last === "" ? how : `${how}, after these lines on stderr:\n${last}`;
 }
 
 function answerIn(text: string, what: string): Answer {

@@ -1,37 +1,10 @@
-import type { OpenSocket } from "@parlance/wire";
+import { openWith } from "@parlance/client/internal/socket";
 import { socketPort } from "@parlance/wire/link";
-import { type RawData, WebSocket } from "ws";
+import type { RawData, WebSocket } from "ws";
 import type { FramePort } from "../replay/answering.js";
 
 /** Opens WebSockets that carry binary frames too: the `webSocket` of `replayClient` in Node. */
-export const frameSocket: OpenSocket = async (url, { headers, protocols, maxSize, signal }) => {
-  signal?.throwIfAborted();
-  const socket = new WebSocket(url, [...protocols], { headers, maxPayload: maxSize, perMessageDeflate: false });
-  const abort = () => socket.terminate();
-  signal?.addEventListener("abort", abort, { once: true });
-  const settled = () => signal?.removeEventListener("abort", abort);
-  return new Promise((resolve, reject) => {
-    socket.on("open", () => {
-      settled();
-      resolve(framePort(socket));
-    });
-    // Without a listener a socket's error, even after opening, would end the process.
-    socket.on("error", (error) => {
-      settled();
-      reject(error);
-    });
-    socket.on("unexpected-response", (request, response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => void chunks.push(chunk));
-      response.on("error", () => {});
-      response.on("close", () => {
-        settled();
-        request.destroy();
-        resolve({ refused: { status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() } });
-      });
-    });
-  });
-};
+export const frameSocket = openWith({}, framePort);
 
 /** A port of an open socket of `ws`. A listener without `binary` closes it at a binary frame, as `serve` and `connect` do. */
 export function framePort(socket: WebSocket): FramePort {

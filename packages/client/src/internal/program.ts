@@ -1,0 +1,1 @@
+export { openProgram } from "../program.js";

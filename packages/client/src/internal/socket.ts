@@ -1,0 +1,1 @@
+export { openWith } from "../socket.js";
