@@ -86,3 +86,17 @@ export function alike(expected: unknown, came: unknown): boolean {
 export function equal(one: unknown, other: unknown): boolean {
   return alike(one, other) && alike(other, one);
 }
+
+/** Throws `Unmet` where nothing comes within so many milliseconds. */
+export async function within<T>(wait: number, what: string, promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Unmet(what, `nothing within ${wait} ms`, true)), wait);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -184,17 +184,21 @@ export async function mutantsOf(
   return [...found.values()];
 }
 
-/** The mutants of a message, as a stream or channel carries it. */
+/** The mutants of the messages that one side sends on a stream or channel, with the names of the messages. */
 export async function messageMutants(
   samples: Samples,
   lenient: Lenient,
   call: string,
   side: Side,
-  type: string,
-): Promise<Mutant[]> {
-  const title = samples.contract.messages[type]!.schema;
-  const examples = samples.examples(title).map(({ value }) => value);
-  return mutantsOf(samples, title, examples, lenient, (one, value) => isFlawed(one, call, side, type, value));
+): Promise<(Mutant & { readonly type: string })[]> {
+  const found: (Mutant & { readonly type: string })[] = [];
+  for (const type of samples.names(call, side)) {
+    const title = samples.contract.messages[type]!.schema;
+    const examples = samples.examples(title).map(({ value }) => value);
+    const refused = (one: Samples, value: Json) => isFlawed(one, call, side, type, value);
+    for (const mutant of await mutantsOf(samples, title, examples, lenient, refused)) found.push({ ...mutant, type });
+  }
+  return found;
 }
 
 /** Whether a message breaks its schema; one that is another message, or unknown, does not. */
@@ -234,17 +238,13 @@ export function withoutKeyword(document: ContractDocument, keyword: string): Con
       if (key === keyword || (key === "not" && keyword !== "not")) return [];
       if (key === "oneOf") return [["anyOf", strip(value)]];
       if (VALUES.has(key)) return [[key, value]];
-      if (NAMED.has(key) && isObject(value))
-        return [[key, Object.fromEntries(Object.entries(value).map(([name, child]) => [name, strip(child)]))]];
+      if (NAMED.has(key) && isObject(value)) return [[key, mapped(value, strip)]];
       return [[key, strip(value)]];
     });
     return Object.fromEntries(entries);
   };
-  const schemas = Object.entries(document.schemas).map(
-    ([title, schema]) => [title, strip(schema) as SchemaObject] as const,
-  );
-  const source = { ...document.source, ...stripParameters(document.source, keyword) };
-  return { ...document, source, schemas: Object.fromEntries(schemas) };
+  const schemas = mapped(document.schemas, strip) as Record<string, SchemaObject>;
+  return { ...document, source: { ...document.source, ...stripParameters(document.source, keyword) }, schemas };
 }
 
 const CONDITION = new Set(["if", "then", "else"]);
@@ -254,19 +254,13 @@ const NAMED = new Set(["properties", "patternProperties", "$defs", "definitions"
 
 /** Parameters are schemas too, and beside their keywords say where they are. */
 function stripParameters(source: ContractDocument["source"], keyword: string): Record<string, unknown> {
-  const calls = (kind: "operations" | "channels") =>
-    Object.fromEntries(
-      Object.entries(source[kind] as Record<string, { parameters?: Record<string, object> }>).map(([name, call]) => [
-        name,
-        call.parameters === undefined
-          ? call
-          : {
-              ...call,
-              parameters: Object.fromEntries(
-                Object.entries(call.parameters).map(([key, { [keyword as never]: _, ...rest }]) => [key, rest]),
-              ),
-            },
-      ]),
-    );
+  const without = ({ [keyword]: _, ...rest }: Readonly<Record<string, unknown>>) => rest;
+  const stripped = (call: { readonly parameters?: Readonly<Record<string, Readonly<Record<string, unknown>>>> }) =>
+    call.parameters ? { ...call, parameters: mapped(call.parameters, without) } : call;
+  const calls = (kind: "operations" | "channels") => mapped(source[kind] as Record<string, object>, stripped);
   return { operations: calls("operations"), channels: calls("channels") };
+}
+
+function mapped<T, U>(object: Readonly<Record<string, T>>, change: (value: T) => U): Record<string, U> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
 }

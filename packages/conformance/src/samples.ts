@@ -110,10 +110,10 @@ export class Samples {
     return this.#read(key, headers[key]!);
   }
 
-  /** What a client does so that a stream without an end is left after its messages. */
-  leaving(name: string): ClientStep[] {
+  /** What a client does so that a stream without an end is left after so many messages. */
+  leaving(name: string, count?: number): ClientStep[] {
     const isEndless = this.contract.operations[name]?.answer.stream !== undefined && !this.ends(name);
-    return isEndless ? [{ receive: this.flow(name).length }, { close: true }] : [];
+    return isEndless ? [{ receive: count ?? this.flow(name).length }, { close: true }] : [];
   }
 
   #read(key: string, schema: Parameter & SchemaObject): Json {
@@ -213,6 +213,12 @@ export class Samples {
   ends(name: string): boolean {
     const stream = this.contract.operations[name]?.answer.stream;
     return (stream?.end ?? stream?.sentinel ?? stream?.mayEnd) !== undefined;
+  }
+
+  /** Whether a message ends its stream, or may. */
+  isEnd(name: string, type: string): boolean {
+    const { end = [], mayEnd = [] } = this.contract.operations[name]!.answer.stream!;
+    return end.includes(type) || mayEnd.includes(type);
   }
 
   /** Whether a request of the client waits for the next answer, so that every one is answered. */

@@ -82,6 +82,5 @@ export function traced(socket: Socket, trace: Trace): Socket {
 
 function textOf(chunk: string | Uint8Array): string {
   // Of a long body the beginning says enough.
-  const short = typeof chunk === "string" ? chunk.slice(0, 66_000) : Buffer.from(chunk.subarray(0, 66_000)).toString();
-  return short;
+  return typeof chunk === "string" ? chunk.slice(0, 66_000) : Buffer.from(chunk.subarray(0, 66_000)).toString();
 }

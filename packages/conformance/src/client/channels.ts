@@ -1,14 +1,11 @@
 import { type ClientCase, meet } from "../case.js";
 import { type Lenient, messageMutants } from "../mutant.js";
 import type { Samples } from "../samples.js";
-import { unknownMessage } from "../server/channel-case.js";
+import { unknownMessage, usual } from "../server/channel-case.js";
+import { PING, sendFragments } from "../server/frames.js";
 import type { ClientStep, JsonMessage } from "../steps.js";
 import type { Exchange, Frames } from "../tested.js";
-import { accepting, meetError, meetHeard, meetMessages, openUp } from "./read.js";
-
-const TEXT = 1;
-const CONTINUED = 0;
-const PING = 9;
+import { aboutMutant, accepting, meetError, meetHeard, meetMessages, openUp } from "./read.js";
 
 /** Channels: each message in both directions, frames, closes, cuts at each step, and asks. */
 export async function channelCases(samples: Samples, lenient: Lenient): Promise<ClientCase[]> {
@@ -106,19 +103,9 @@ function sent(samples: Samples, name: string): ClientCase[] {
   );
 }
 
-/** A message of the server that answers nothing. */
-function usual(samples: Samples, name: string): JsonMessage {
-  const { open, fault } = samples.contract.channels[name]!;
-  const answers = (samples.contract.exchanges ?? []).flatMap((one) => one.answers.map(({ message }) => message));
-  const types = samples.names(name, "server").filter((type) => type !== fault);
-  const type = types.find((one) => one !== open?.server && !answers.includes(one)) ?? types.at(-1)!;
-  return samples.example(name, "server", type)!;
-}
-
 function frames(samples: Samples, name: string): ClientCase[] {
-  const message = usual(samples, name);
+  const message = usual(samples, name, "server");
   const text = samples.frame(name, "server", message);
-  const third = Math.ceil(text.length / 3);
   const unknown = unknownMessage(samples, name, "server");
   const reads = (id: string, title: string, kill: string, serve: Play["serve"]) =>
     channelCase(samples, name, {
@@ -130,16 +117,8 @@ function frames(samples: Samples, name: string): ClientCase[] {
       messages: [message],
     });
   return [
-    reads(
-      "fragments",
-      "reads a message in three fragments with a ping between them",
-      "no-fragments",
-      async (frames) => {
-        frames.frame(TEXT, text.slice(0, third), false);
-        frames.frame(CONTINUED, text.slice(third, 2 * third), false);
-        frames.frame(PING, "between");
-        frames.frame(CONTINUED, text.slice(2 * third), true);
-      },
+    reads("fragments", "reads a message in three fragments with a ping between them", "no-fragments", async (frames) =>
+      sendFragments(frames, text),
     ),
     ...(unknown === undefined
       ? []
@@ -177,7 +156,7 @@ function frames(samples: Samples, name: string): ClientCase[] {
 }
 
 function ends(samples: Samples, name: string): ClientCase[] {
-  const message = usual(samples, name);
+  const message = usual(samples, name, "server");
   const send = (frames: Frames) => frames.send(samples.frame(name, "server", message));
   const cuts = [0, 1, 2].map((count) =>
     channelCase(samples, name, {
@@ -242,21 +221,15 @@ function asks(samples: Samples, name: string): ClientCase[] {
 }
 
 async function schemas(samples: Samples, lenient: Lenient, name: string): Promise<ClientCase[]> {
-  const cases: ClientCase[] = [];
-  for (const type of samples.names(name, "server"))
-    for (const { value, keyword, at, name: which } of await messageMutants(samples, lenient, name, "server", type))
-      cases.push(
-        channelCase(samples, name, {
-          id: `schema/${which}`,
-          title: `${name} is violated by a message that breaks ${keyword} at ${at}`,
-          at,
-          kill: `keyword:${keyword}`,
-          async serve(frames) {
-            frames.send(JSON.stringify(value));
-            frames.close(1000);
-          },
-          error: "violation",
-        }),
-      );
-  return cases;
+  const found = await messageMutants(samples, lenient, name, "server");
+  return found.map((mutant) =>
+    channelCase(samples, name, {
+      ...aboutMutant(name, mutant),
+      async serve(frames) {
+        frames.send(JSON.stringify(mutant.value));
+        frames.close(1000);
+      },
+      error: "violation",
+    }),
+  );
 }

@@ -1,7 +1,7 @@
 import type { ClientCase } from "../case.js";
 import type { Samples } from "../samples.js";
 import type { JsonMessage } from "../steps.js";
-import { meetError, meetMessages, readPlainly } from "./read.js";
+import { meetError, meetMessages, readPlainly, sendStream } from "./read.js";
 
 /** One way to write the same events (WHATWG HTML, section 9.2.5). */
 interface Variant {
@@ -69,15 +69,10 @@ export function framingCases(samples: Samples, name: string): ClientCase[] {
     kill,
     run: async (peer) => {
       const plain = await readPlainly(samples, peer, name, messages);
-      const { status } = samples.contract.operations[name]!.answer;
-      const { sentinel } = samples.contract.operations[name]!.answer.stream!;
-      const steps = samples.ends(name) ? [] : [{ receive: messages.length }, { close: true } as const];
-      const told = await peer.call({ operation: name, input: samples.input(name), steps }, async (exchange) => {
-        exchange.begin(status, "text/event-stream");
-        for (const chunk of chunks) await exchange.write(chunk);
-        if (sentinel !== undefined) await exchange.write(`data: ${sentinel}\n\n`);
-        if (samples.ends(name)) exchange.end();
-      });
+      const steps = samples.leaving(name, messages.length);
+      const told = await peer.call({ operation: name, input: samples.input(name), steps }, (exchange) =>
+        sendStream(samples, name, exchange, chunks),
+      );
       meetError(told, undefined);
       meetMessages(told, plain);
     },
@@ -145,8 +140,7 @@ const WIDE = "😀";
 
 /** A message with a character of four bytes, where a text of it may be any. */
 function wideMessage(samples: Samples, name: string): JsonMessage | undefined {
-  const { end = [], mayEnd = [] } = samples.contract.operations[name]!.answer.stream!;
-  const types = samples.names(name, "server").filter((type) => !end.includes(type) && !mayEnd.includes(type));
+  const types = samples.names(name, "server").filter((type) => !samples.isEnd(name, type));
   for (const type of types)
     for (const { value } of samples.said(name, "server", type))
       for (const [key, one] of Object.entries(value)) {

@@ -1,10 +1,17 @@
 import { fault, Refusal, type RefusalDetails } from "@parlance/wire";
 import { answerHeaders } from "../carried.js";
 import { alike, equal, meet, Unmet } from "../case.js";
+import type { Mutant } from "../mutant.js";
 import { BYTES, type FlatInput, type Samples } from "../samples.js";
 import { nextMessage } from "../server/read.js";
-import type { ClientStep, JsonMessage, Told, ToldError } from "../steps.js";
+import type { JsonMessage, Told, ToldError } from "../steps.js";
 import type { Exchange, Frames, TestedClient } from "../tested.js";
+
+/** The case of a message that breaks its schema. */
+export function aboutMutant(name: string, { keyword, at, name: which }: Mutant) {
+  const title = `${name} is violated by a message that breaks ${keyword} at ${at}`;
+  return { id: `schema/${which}`, title, at, kill: `keyword:${keyword}` };
+}
 
 /** The error that a client reports; undefined for none. */
 export function meetError(told: Told, kind: ToldError["kind"] | undefined): void {
@@ -39,9 +46,9 @@ export async function readPlainly(
   const key = `${name} ${JSON.stringify(messages)}`;
   let reading = peer.plain.get(key);
   if (!reading) {
-    const steps: ClientStep[] = samples.ends(name) ? [] : [{ receive: messages.length }, { close: true }];
-    const call = { operation: name, input: samples.input(name), steps };
-    reading = peer.call(call, (exchange) => sendPlainly(samples, name, exchange, messages));
+    const blocks = messages.map((message) => samples.block(name, message));
+    const call = { operation: name, input: samples.input(name), steps: samples.leaving(name, messages.length) };
+    reading = peer.call(call, (exchange) => sendStream(samples, name, exchange, blocks));
     peer.plain.set(key, reading);
     reading.catch(() => peer.plain.delete(key));
   }
@@ -49,15 +56,16 @@ export async function readPlainly(
   return told.error ? messages : told.messages;
 }
 
-async function sendPlainly(
+/** Sends a stream in chunks, with its sentinel, and ends it if it ends by itself. */
+export async function sendStream(
   samples: Samples,
   name: string,
   exchange: Exchange,
-  messages: readonly JsonMessage[],
+  chunks: readonly (string | Uint8Array)[],
 ): Promise<void> {
   const { status, stream } = samples.contract.operations[name]!.answer;
   exchange.begin(status, "text/event-stream");
-  for (const message of messages) await exchange.write(samples.block(name, message));
+  for (const chunk of chunks) await exchange.write(chunk);
   if (stream!.sentinel !== undefined) await exchange.write(`data: ${stream!.sentinel}\n\n`);
   if (samples.ends(name)) exchange.end();
 }
@@ -98,11 +106,8 @@ export async function succeed(samples: Samples, name: string, exchange: Exchange
     const [example] = samples.answers(name);
     return answerWith(samples, name, exchange, example?.value);
   }
-  exchange.begin(answer.status, "text/event-stream");
-  const { sentinel } = answer.stream;
   const blocks = samples.flow(name).map((message) => samples.block(name, message));
-  await exchange.write([...blocks, ...(sentinel === undefined ? [] : [`data: ${sentinel}\n\n`])].join(""));
-  if (samples.ends(name)) exchange.end();
+  await sendStream(samples, name, exchange, [blocks.join("")]);
 }
 
 /** Headers as HTTP has them. */

@@ -5,7 +5,7 @@ import { unknownMessage } from "../server/channel-case.js";
 import type { ClientStep, JsonMessage } from "../steps.js";
 import type { Exchange } from "../tested.js";
 import { framingCases } from "./framing.js";
-import { meetError, meetFirst, meetMessages, readPlainly } from "./read.js";
+import { aboutMutant, meetError, meetFirst, meetMessages, readPlainly } from "./read.js";
 
 /** Streams: each message, framing, ends, missing ends, cuts at each step, unknown messages and those that break their schema. */
 export async function streamCases(samples: Samples, lenient: Lenient): Promise<ClientCase[]> {
@@ -79,22 +79,17 @@ function last(
   name: string,
 ): { readonly messages: JsonMessage[]; readonly blocks: string[]; readonly steps: ClientStep[] } {
   const { sentinel } = samples.contract.operations[name]!.answer.stream!;
-  if (!samples.ends(name)) return { messages: [], blocks: [], steps: [{ receive: 1 }, { close: true }] };
+  if (!samples.ends(name)) return { messages: [], blocks: [], steps: samples.leaving(name, 1) };
   const message = sentinel === undefined ? [samples.flow(name).at(-1)!] : [];
   const blocks = message.map((one) => samples.block(name, one));
   return { messages: message, blocks: sentinel === undefined ? blocks : [`data: ${sentinel}\n\n`], steps: [] };
 }
 
-const isEnd = (samples: Samples, name: string, type: string): boolean => {
-  const { end = [], mayEnd = [] } = samples.contract.operations[name]!.answer.stream!;
-  return end.includes(type) || mayEnd.includes(type);
-};
-
 function messages(samples: Samples, name: string): ClientCase[] {
   const over = last(samples, name);
   return samples.names(name, "server").flatMap((type) =>
     samples.said(name, "server", type).map(({ value, at, name: which }) => {
-      const more = isEnd(samples, name, type) ? [] : over.blocks;
+      const more = samples.isEnd(name, type) ? [] : over.blocks;
       return streamCase(samples, name, {
         id: `message/${type}/${which}`,
         title: `${name} delivers ${type} of ${at}`,
@@ -103,7 +98,7 @@ function messages(samples: Samples, name: string): ClientCase[] {
         blocks: [samples.block(name, value), ...more],
         after: samples.ends(name) ? "end" : "hold",
         steps: over.steps,
-        messages: isEnd(samples, name, type) ? [value] : [value, ...over.messages],
+        messages: samples.isEnd(name, type) ? [value] : [value, ...over.messages],
       });
     }),
   );
@@ -113,7 +108,7 @@ function ends(samples: Samples, name: string): ClientCase[] {
   const flow = samples.flow(name);
   const { end = [] } = samples.contract.operations[name]!.answer.stream!;
   const blocks = flow.map((message) => samples.block(name, message));
-  const usual = flow.filter(({ type }) => !isEnd(samples, name, type));
+  const usual = flow.filter(({ type }) => !samples.isEnd(name, type));
   const cases = usual.flatMap((_, index) => {
     const some = {
       blocks: blocks.slice(0, index + 1),
@@ -176,12 +171,12 @@ function unknown(samples: Samples, name: string): ClientCase[] {
   const event = samples.contract.tag.in === "event" ? "event: parlance.unknown\n" : "";
   const block = `${event}data: ${JSON.stringify(body)}\n\n`;
   const [first] = samples.flow(name);
-  const known = isEnd(samples, name, first!.type) ? [first!] : [first!, ...over.messages];
+  const known = samples.isEnd(name, first!.type) ? [first!] : [first!, ...over.messages];
   const play: Play = {
     id: "unknown",
     title: `${name} goes on after a message that the contract does not define`,
     kill: "refuse-unknown",
-    blocks: [block, samples.block(name, first!), ...(isEnd(samples, name, first!.type) ? [] : over.blocks)],
+    blocks: [block, samples.block(name, first!), ...(samples.isEnd(name, first!.type) ? [] : over.blocks)],
     after: samples.ends(name) ? "end" : "hold",
     steps: over.steps,
     messages: known,
@@ -220,19 +215,11 @@ function flaws(samples: Samples, name: string): ClientCase[] {
 }
 
 async function schemas(samples: Samples, lenient: Lenient, name: string): Promise<ClientCase[]> {
-  const cases: ClientCase[] = [];
-  for (const type of samples.names(name, "server"))
-    for (const { value, keyword, at, name: which } of await messageMutants(samples, lenient, name, "server", type))
-      cases.push(
-        violated(samples, name, {
-          id: `schema/${which}`,
-          title: `${name} is violated by a message that breaks ${keyword} at ${at}`,
-          at,
-          kill: `keyword:${keyword}`,
-          block: blockOf(samples, type, JSON.stringify(value)),
-        }),
-      );
-  return cases;
+  const found = await messageMutants(samples, lenient, name, "server");
+  return found.map((mutant) => {
+    const block = blockOf(samples, mutant.type, JSON.stringify(mutant.value));
+    return violated(samples, name, { ...aboutMutant(name, mutant), block });
+  });
 }
 
 /** A block whose data may be no message. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Duplex, Writable } from "node:stream";
 import * as ws from "ws";
-import { Unmet } from "../case.js";
+import { within } from "../case.js";
 import type { Frame, Frames } from "../tested.js";
 
 /** The frame parser of `ws`, which its types leave out. */
@@ -56,15 +56,10 @@ export function framesOf(socket: Duplex, side: "client" | "server", wait: number
 
   return {
     async next() {
-      if (frames.length === 0)
-        await new Promise<void>((resolve, reject) => {
-          const timer = setTimeout(() => reject(new Unmet("a frame", `nothing within ${wait} ms`, true)), wait);
-          wake = () => {
-            clearTimeout(timer);
-            wake = undefined;
-            resolve();
-          };
-        });
+      const came = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      if (frames.length === 0) await within(wait, "a frame", came);
       return frames.shift()!;
     },
     send: (text) => write(1, Buffer.from(text), true),

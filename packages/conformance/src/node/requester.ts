@@ -3,7 +3,7 @@ import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { Socket } from "node:net";
 import { StringDecoder } from "node:string_decoder";
-import { Unmet } from "../case.js";
+import { Unmet, within } from "../case.js";
 import type { Answered, Asking, Frames, Head, Opened, Whole } from "../tested.js";
 import { type Trace, traced } from "../trace.js";
 import { framesOf } from "./frames.js";
@@ -149,17 +149,4 @@ function opened(sent: ClientRequest, response: IncomingMessage, wait: number): R
     abort: () => void sent.destroy(),
     bytes: () => Buffer.concat(received),
   };
-}
-
-export async function within<T>(wait: number, what: string, promise: Promise<T>): Promise<T> {
-  promise.catch(() => {});
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Unmet(what, `nothing within ${wait} ms`, true)), wait);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

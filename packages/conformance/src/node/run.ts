@@ -1,6 +1,6 @@
 import { Violation } from "@parlance/wire";
 import { Budget, defaultCaseWithin, MAX_CASE_BYTES, RUN_WITHIN } from "../budget.js";
-import { type Case, type ClientCase, meet, NotOffered, type ServerCase, Unmet } from "../case.js";
+import { type Case, type ClientCase, meet, NotOffered, type ServerCase, Unmet, within } from "../case.js";
 import type { Suite } from "../cases.js";
 import { Mask } from "../mask.js";
 import type { ClientPeer, ServerPeer } from "../peer.js";
@@ -10,7 +10,7 @@ import { type Listed, matcher } from "../select.js";
 import type { Asking, Exchange, TestedClient, TestedServer } from "../tested.js";
 import { Trace } from "../trace.js";
 import { Broken } from "./program.js";
-import { Requester, within } from "./requester.js";
+import { Requester } from "./requester.js";
 import { Responder } from "./responder.js";
 
 export interface RunOptions {
@@ -46,23 +46,19 @@ const SILENT = 3;
  */
 export async function runCases({ samples }: Suite, cases: readonly Case[], options: RunOptions): Promise<Result[]> {
   const { wait = 5000, signal, runWithin = RUN_WITHIN, caseWithin = defaultCaseWithin(wait) } = options;
-  const began = performance.now();
   const budget = new Budget(runWithin);
-  const trace = new Trace(() => performance.now() - began, samples.contract.auth?.header, budget);
+  const trace = new Trace(() => performance.now(), samples.contract.auth?.header, budget);
+  const run: Run = { samples, trace, options, wait, plain: new Map(), heard: { answers: 0, last: "" } };
   const mask = new Mask(samples.contract, options.token);
   const results: Result[] = [];
   const known = listed(options.known);
   const flaky = listed(options.flaky);
-  const heard: Heard = { answers: 0, last: "" };
   let silent = 0;
-  const plain: TestedClient["plain"] = new Map();
   for (const one of cases) {
     budget.begin();
     const attempt = () =>
       limited(budget, caseWithin, known(one.id) !== undefined, (over) =>
-        one.side === "server"
-          ? serverCase(samples, one, trace, options, wait, heard, over)
-          : clientCase(samples, one, trace, { ...options, wait, plain }, heard, over),
+        one.side === "server" ? serverCase(run, one, over) : clientCase(run, one, over),
       );
     const judged = await judge(one, attempt, trace, known, flaky);
     if (signal?.aborted) return results;
@@ -70,8 +66,8 @@ export async function runCases({ samples }: Suite, cases: readonly Case[], optio
     const result = mask.result({ ...judged, ...rerun });
     results.push(result);
     options.onResult?.(result);
-    if (heard.answers === 0 && result.outcome === "failed" && ++silent === SILENT)
-      throw new Broken(`answer to its first ${SILENT} cases`, mask.text(heard.last));
+    if (run.heard.answers === 0 && result.outcome === "failed" && ++silent === SILENT)
+      throw new Broken(`answer to its first ${SILENT} cases`, mask.text(run.heard.last));
   }
   return results;
 }
@@ -99,15 +95,16 @@ async function limited(
   }
 }
 
-/** What a peer has answered in this run. */
-interface Heard {
-  answers: number;
-  /** The last failure to answer. */
-  last: string;
+interface Run extends Pick<TestedClient, "wait" | "plain"> {
+  readonly samples: Samples;
+  readonly trace: Trace;
+  readonly options: RunOptions;
+  /** How often a peer has answered, and its last failure to answer. */
+  readonly heard: { answers: number; last: string };
 }
 
 /** Notes whether a peer answers. */
-async function hearing<T>(heard: Heard, answer: Promise<T>): Promise<T> {
+async function hearing<T>({ heard }: Run, answer: Promise<T>): Promise<T> {
   try {
     const value = await answer;
     heard.answers++;
@@ -164,25 +161,16 @@ function flawOf(error: unknown): { expected: string; came: string } {
   throw error;
 }
 
-async function serverCase(
-  samples: Samples,
-  one: ServerCase,
-  trace: Trace,
-  options: RunOptions,
-  wait: number,
-  heard: Heard,
-  over: AbortSignal,
-): Promise<void> {
+async function serverCase(run: Run, one: ServerCase, over: AbortSignal): Promise<void> {
+  const { samples, trace, options, wait, heard } = run;
   const { fixture } = options.server!;
   const { auth } = samples.contract;
   const token = options.token ?? (auth ? "conformance" : undefined);
-  if (!fixture) {
-    if (one.live === undefined) throw new NotOffered("needs a fixture (--server-cmd)");
-  }
+  if (!fixture && one.live === undefined) throw new NotOffered("needs a fixture (--server-cmd)");
   if (fixture && one.acts.length === 0) throw new NotOffered("is for live servers (--server)");
   const sent = auth?.header === undefined ? { Authorization: `Bearer ${token}` } : { [auth.header]: token! };
   if (fixture)
-    await hearing(heard, fixture.begin({ case: one.id, acts: one.acts, ...(token !== undefined && { token }) }));
+    await hearing(run, fixture.begin({ case: one.id, acts: one.acts, ...(token !== undefined && { token }) }));
   else heard.answers++;
   // A fixture that was started again has another URL.
   const { url } = options.server!;
@@ -218,15 +206,8 @@ function harmless(asking: Asking, mayWrite: boolean, isSocket = false): Asking {
   return asking;
 }
 
-async function clientCase(
-  samples: Samples,
-  one: ClientCase,
-  trace: Trace,
-  options: RunOptions & Pick<TestedClient, "wait" | "plain">,
-  heard: Heard,
-  over: AbortSignal,
-): Promise<void> {
-  const { wait, plain } = options;
+async function clientCase(run: Run, one: ClientCase, over: AbortSignal): Promise<void> {
+  const { samples, trace, options, wait, plain } = run;
   // A port of its own, because a client may keep the connections of the case before.
   const responder = await Responder.listen(trace, wait);
   over.addEventListener("abort", () => void responder.close());
@@ -250,7 +231,7 @@ async function clientCase(
       };
       const line = { case: one.id, url: responder.url, ...call, token: options.token ?? "conformance", ...uploaded };
       try {
-        const told = await hearing(heard, options.client!.call(line));
+        const told = await hearing(run, options.client!.call(line));
         // A client that answered twice answers one line behind from then on.
         if (!didCall) await options.client!.restart?.();
         // What a case expects of the request, or of what follows it, was never asked of a client that made none.

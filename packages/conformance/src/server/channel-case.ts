@@ -1,3 +1,4 @@
+import type { Side } from "@parlance/wire";
 import { alike, meet, type ServerCase } from "../case.js";
 import type { Samples } from "../samples.js";
 import type { Act, Called, JsonMessage, ServerStep } from "../steps.js";
@@ -57,20 +58,19 @@ export async function meetReceived(peer: TestedServer, name: string, expected: J
   });
 }
 
-/** A message of the client that its handler may get at any time. */
-export function usual(samples: Samples, name: string): JsonMessage {
-  const { open } = samples.contract.channels[name]!;
+/** A message that one side may send at any time: an answer only where there is no other. */
+export function usual(samples: Samples, name: string, side: Side): JsonMessage {
+  const { open, fault } = samples.contract.channels[name]!;
   const answers = (samples.contract.exchanges ?? []).flatMap((one) => one.answers.map(({ message }) => message));
-  const types = samples.names(name, "client").filter((type) => type !== open?.client);
-  const type = types.find((one) => !answers.includes(one)) ?? types[0]!;
-  return samples.example(name, "client", type)!;
+  const types = samples.names(name, side).filter((type) => type !== open?.[side] && type !== fault);
+  return samples.example(name, side, types.find((one) => !answers.includes(one)) ?? types[0]!)!;
 }
 
 /** A message of a newer peer; undefined where every object is one that the contract defines. */
 export function unknownMessage(
   samples: Samples,
   call: string,
-  side: "client" | "server",
+  side: Side,
 ): Readonly<Record<string, string>> | undefined {
   const { tag, messages } = samples.contract;
   const constants = samples.names(call, side).flatMap((type) => Object.keys(messages[type]?.shape?.const ?? {}));

@@ -8,11 +8,11 @@ import { isFaultOf, meetRefusal, shown } from "./read.js";
 const TEXT = 1;
 const CONTINUED = 0;
 const BINARY = 2;
-const PING = 9;
+export const PING = 9;
 
 /** How messages arrive: in fragments, unknown, broken or binary frames, with pings between them. */
 export function frameCases(samples: Samples, name: string): ServerCase[] {
-  const message = usual(samples, name);
+  const message = usual(samples, name, "client");
   const text = samples.frame(name, "client", message);
   const act = after(samples, name, [{ receive: message.type }, { hold: true }]);
   const arrives = (
@@ -44,7 +44,6 @@ export function frameCases(samples: Samples, name: string): ServerCase[] {
         await meetRefusal(samples, name, frames, what);
       },
     });
-  const third = Math.ceil(text.length / 3);
   const unknown = unknownMessage(samples, name, "client");
   const sendUnknown = (frames: Frames) => {
     frames.send(JSON.stringify(unknown));
@@ -58,12 +57,9 @@ export function frameCases(samples: Samples, name: string): ServerCase[] {
       arrives("unknown-silent", silent, "answer-unknown", sendUnknown, (frames) => meetSilence(samples, name, frames)),
     );
   return [
-    arrives("fragments", "reads a message in three fragments with a ping between them", "no-fragments", (frames) => {
-      frames.frame(TEXT, text.slice(0, third), false);
-      frames.frame(CONTINUED, text.slice(third, 2 * third), false);
-      frames.frame(PING, "between");
-      frames.frame(CONTINUED, text.slice(2 * third), true);
-    }),
+    arrives("fragments", "reads a message in three fragments with a ping between them", "no-fragments", (frames) =>
+      sendFragments(frames, text),
+    ),
     ...(unknown === undefined ? [] : unknownArrives),
     refuses("malformed", "a frame that is not JSON", "lenient-frames", (frames) => frames.send('{"')),
     {
@@ -72,6 +68,15 @@ export function frameCases(samples: Samples, name: string): ServerCase[] {
     },
     pingCase(samples, name),
   ];
+}
+
+/** Sends a message in three fragments, with a ping between them (RFC 6455, section 5.4). */
+export function sendFragments(frames: Frames, text: string): void {
+  const third = Math.ceil(text.length / 3);
+  frames.frame(TEXT, text.slice(0, third), false);
+  frames.frame(CONTINUED, text.slice(third, 2 * third), false);
+  frames.frame(PING, "between");
+  frames.frame(CONTINUED, text.slice(2 * third), true);
 }
 
 function pingCase(samples: Samples, name: string): ServerCase {

@@ -150,26 +150,17 @@ function extremes(samples: Samples, name: string): ServerCase[] {
 function unknownPath(samples: Samples): ServerCase[] {
   const [name] = [...Object.keys(samples.contract.operations), ...Object.keys(samples.contract.channels)];
   if (name === undefined) return [];
-  return [
-    {
-      ...refused(samples, {
-        id: "server/unknown-path",
-        title: "a path that the contract does not have is refused with 404",
-        at: "contract.json#/operations",
-        kill: "any-path",
-        call: name,
-        asking: { method: "GET", target: "/parlance-conformance/no-such-path" },
-        statuses: [404],
-      }),
-      run: async (peer) =>
-        meetRefused(
-          peer,
-          await peer.request({ method: "GET", target: "/parlance-conformance/no-such-path" }),
-          [404],
-          "an unknown path",
-        ),
-    },
-  ];
+  const asking = { method: "GET", target: "/parlance-conformance/no-such-path" };
+  const one = refused(samples, {
+    id: "server/unknown-path",
+    title: "a path that the contract does not have is refused with 404",
+    at: "contract.json#/operations",
+    kill: "any-path",
+    call: name,
+    asking,
+    statuses: [404],
+  });
+  return [{ ...one, run: async (peer) => meetRefused(peer, await peer.request(asking), [404], "an unknown path") }];
 }
 
 /** A page that a user visits must not reach a local agent (DNS rebinding, cross-site requests). */

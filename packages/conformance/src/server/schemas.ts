@@ -14,10 +14,8 @@ export async function schemaCases(samples: Samples, lenient: Lenient): Promise<S
     if (body !== undefined) cases.push(...(await bodies(samples, lenient, name, body)));
     cases.push(...(await parameters(samples, lenient, name)));
   }
-  for (const [name, { client }] of Object.entries(samples.contract.channels)) {
-    cases.push(...(await parameters(samples, lenient, name)));
-    for (const type of client) cases.push(...(await messages(samples, lenient, name, type)));
-  }
+  for (const name of Object.keys(samples.contract.channels))
+    cases.push(...(await parameters(samples, lenient, name)), ...(await messages(samples, lenient, name)));
   return cases;
 }
 
@@ -108,17 +106,17 @@ function askingWith(samples: Samples, name: string, input: FlatInput): Asking | 
   }
 }
 
-async function messages(samples: Samples, lenient: Lenient, name: string, type: string): Promise<ServerCase[]> {
-  const isOpening = samples.opening(name).client[0]?.type === type;
-  const found = await messageMutants(samples, lenient, name, "client", type);
-  return found.map(({ value, keyword, at, name: which }) =>
+async function messages(samples: Samples, lenient: Lenient, name: string): Promise<ServerCase[]> {
+  const [first] = samples.opening(name).client;
+  const found = await messageMutants(samples, lenient, name, "client");
+  return found.map(({ value, keyword, at, name: which, type }) =>
     channelCase(samples, name, {
       id: `schema/${which}`,
       title: `${name} refuses a message that breaks ${keyword} at ${at}`,
       at,
       kill: `keyword:${keyword}`,
       act: success(samples, name),
-      isOpening,
+      isOpening: type === first?.type,
       async talk(frames) {
         frames.send(JSON.stringify(value));
         await meetRefusal(samples, name, frames, `a message that breaks ${keyword} at ${at}`);

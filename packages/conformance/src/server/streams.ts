@@ -64,17 +64,16 @@ function sending(
 }
 
 function messages(samples: Samples, name: string): ServerCase[] {
-  const { end = [], mayEnd = [] } = samples.contract.operations[name]!.answer.stream!;
   const last = samples.flow(name).at(-1)!;
   return samples.names(name, "server").flatMap((type) =>
     samples.said(name, "server", type).map(({ value, at, name: which }) => {
-      const isEnd = end.includes(type) || mayEnd.includes(type);
+      const isLast = samples.isEnd(name, type) || !samples.ends(name);
       return streamCase(samples, name, {
         id: `message/${type}/${which}`,
         title: `${name} sends ${type} as its handler gave it`,
         at,
         kill: "alter-message",
-        act: sending(samples, name, isEnd || !samples.ends(name) ? [value] : [value, last]),
+        act: sending(samples, name, isLast ? [value] : [value, last]),
         check: (messages) => messages.meet([value]),
       });
     }),
@@ -224,7 +223,7 @@ function ends(samples: Samples, name: string): ServerCase[] {
 
 /** The effect of a handler's return and of its failure on a stream. */
 function failures(samples: Samples, name: string): ServerCase[] {
-  const { end = [], mayEnd = [], fault, closedBy } = samples.contract.operations[name]!.answer.stream!;
+  const { fault, closedBy } = samples.contract.operations[name]!.answer.stream!;
   const cases: ServerCase[] = [];
   const flow = samples.flow(name);
   // A stream that another call closes goes on when its handler returns. Only a failure ends it then.
@@ -244,7 +243,7 @@ function failures(samples: Samples, name: string): ServerCase[] {
         },
       }),
     );
-  const first = flow.find(({ type }) => !end.includes(type) && !mayEnd.includes(type));
+  const first = flow.find(({ type }) => !samples.isEnd(name, type));
   if (fault !== undefined && first)
     cases.push(
       streamCase(samples, name, {

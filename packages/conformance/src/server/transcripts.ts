@@ -9,7 +9,7 @@ import { meetMessage, nextMessage, openStream } from "./read.js";
 
 /** The calls of the transcripts: requests, bodies and messages as they stand there. */
 export function transcriptCase(samples: Samples, recorded: TranscriptCall): ServerCase | undefined {
-  const { call, name, at, answer } = recorded;
+  const { call, at, answer } = recorded;
   if (samples.contract.channels[call.call]) return channelCase(samples, recorded);
   if (recorded.end?.how === "cut") return undefined;
   const operation = samples.contract.operations[call.call];
@@ -17,11 +17,8 @@ export function transcriptCase(samples: Samples, recorded: TranscriptCall): Serv
   if (!answer) return undefined;
   const isEmpty = (operation.answer.json ?? operation.answer.text) === undefined;
   return {
-    id: `server/transcript/${name}`,
-    side: "server",
-    level: "must",
+    ...aboutCall(recorded),
     title: `the call of ${at} is answered as there`,
-    at,
     kill: answer.status >= 400 ? "fault-status" : isEmpty ? "alter-input" : "alter-answer",
     acts: [actOf(samples, recorded)],
     async run(peer) {
@@ -38,6 +35,15 @@ export function transcriptCase(samples: Samples, recorded: TranscriptCall): Serv
         meet(equal(called.input, call.input), `the handler to be given ${JSON.stringify(call.input)}`, called.input);
     },
   };
+}
+
+function aboutCall({ name, at }: TranscriptCall) {
+  return { id: `server/transcript/${name}`, side: "server", level: "must", at } as const;
+}
+
+/** What the handlers of the operations do that are called meanwhile. */
+function innerActs(samples: Samples, { steps }: TranscriptCall): Act[] {
+  return steps.flatMap((step) => ("inner" in step ? [actOf(samples, step.inner)] : []));
 }
 
 function askingOf({ call: { request } }: TranscriptCall): Asking {
@@ -67,22 +73,18 @@ function actOf(samples: Samples, recorded: TranscriptCall): Act {
 }
 
 function streamCase(samples: Samples, recorded: TranscriptCall): ServerCase | undefined {
-  const { call, name, at, steps, end } = recorded;
+  const { call, at, steps, end } = recorded;
   const sent = steps.flatMap((step) => ("inner" in step || !step.message ? [] : [step.message]));
   if (sent.length === 0) return undefined;
-  const acts = steps.flatMap((step) => ("inner" in step ? [actOf(samples, step.inner)] : []));
   const own: ServerStep[] = steps.flatMap((step): ServerStep[] =>
     "inner" in step ? [{ call: step.inner.call.call }] : step.message ? [{ send: step.message }] : [],
   );
   const isOver = end?.how === "done" && samples.ends(call.call);
   return {
-    id: `server/transcript/${name}`,
-    side: "server",
-    level: "must",
+    ...aboutCall(recorded),
     title: `the stream of ${at} comes as there`,
-    at,
     kill: "drop-message",
-    acts: [{ call: call.call, steps: isOver ? own : [...own, { hold: true }] }, ...acts],
+    acts: [{ call: call.call, steps: isOver ? own : [...own, { hold: true }] }, ...innerActs(samples, recorded)],
     async run(peer) {
       const { opened, messages } = await openStream(samples, peer, call.call, askingOf(recorded));
       for (const step of steps)
@@ -95,7 +97,7 @@ function streamCase(samples: Samples, recorded: TranscriptCall): ServerCase | un
 
 /** A channel of a transcript. */
 function channelCase(samples: Samples, recorded: TranscriptCall): ServerCase | undefined {
-  const { call, name, at } = recorded;
+  const { call, at } = recorded;
   // Whether the first ask is still open when the second comes is the network's chance: the cases of exchanges hold it open.
   const steps = recorded.steps.filter((step) => "inner" in step || !step.busy);
   if (recorded.answer || recorded.end?.how === "cut" || !steps.some((step) => "wire" in step && step.from === "server"))
@@ -111,15 +113,11 @@ function channelCase(samples: Samples, recorded: TranscriptCall): ServerCase | u
     if (step.from === "client") return step.heard ? [{ receive: step.message!.type }] : [];
     return step.message && !step.reaction ? [{ send: step.message }] : [];
   });
-  const acts = steps.flatMap((step) => ("inner" in step ? [actOf(samples, step.inner)] : []));
   return {
-    id: `server/transcript/${name}`,
-    side: "server",
-    level: "must",
+    ...aboutCall(recorded),
     title: `the conversation of ${at} is held as there`,
-    at,
     kill: "drop-message",
-    acts: [{ call: call.call, steps: [...own, { hold: true }] }, ...acts],
+    acts: [{ call: call.call, steps: [...own, { hold: true }] }, ...innerActs(samples, recorded)],
     async run(peer) {
       const frames = await peer.socket(askingOf(recorded));
       if ("status" in frames) throw new Unmet("a WebSocket to open (101)", `${frames.status} ${frames.text}`);
