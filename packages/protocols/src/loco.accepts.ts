@@ -109,8 +109,8 @@ function inside(at, key, change) {
 }
 var lacks = (at, key) => !Array.isArray(at) && !Object.hasOwn(at, key);
 var keys = (at) => Array.isArray(at) ? Object.keys(at) : ["*"];
-var compiled0 = validate0;
-function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled0 = validate2;
+function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -156,7 +156,7 @@ function validate0(data, { instancePath = "", parentData, parentDataProperty, ro
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing1;
       if (data.file_path === void 0 && (missing1 = "file_path")) {
-        validate0.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
         return false;
       }
     }
@@ -171,10 +171,10 @@ function validate0(data, { instancePath = "", parentData, parentDataProperty, ro
       vErrors.push(err2);
     }
     errors++;
-    validate0.errors = vErrors;
+    validate2.errors = vErrors;
     return false;
   }
-  validate0.errors = vErrors;
+  validate2.errors = vErrors;
   return errors === 0;
 }
 var compiled1 = validate1;
@@ -245,8 +245,8 @@ function validate1(data, { instancePath = "", parentData, parentDataProperty, ro
   validate1.errors = vErrors;
   return errors === 0;
 }
-var compiled2 = validate2;
-function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled2 = validate0;
+function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -292,12 +292,12 @@ function validate2(data, { instancePath = "", parentData, parentDataProperty, ro
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing1;
       if (data.applied_hash === void 0 && (missing1 = "applied_hash")) {
-        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
+        validate0.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing1 } }];
         return false;
       } else {
         if (data.error !== void 0) {
           if (data.error !== null) {
-            validate2.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "null" } }];
+            validate0.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "null" } }];
             return false;
           }
         }
@@ -311,13 +311,13 @@ function validate2(data, { instancePath = "", parentData, parentDataProperty, ro
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing2;
       if (data.error === void 0 && (missing2 = "error")) {
-        validate2.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing2 } }];
+        validate0.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing2 } }];
         return false;
       } else {
         if (data.error !== void 0) {
           let data2 = data.error;
           if (!(data2 && typeof data2 == "object" && !Array.isArray(data2))) {
-            validate2.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "object" } }];
+            validate0.errors = [{ instancePath: instancePath + "/error", keyword: "type", params: { type: "object" } }];
             return false;
           }
         }
@@ -335,10 +335,10 @@ function validate2(data, { instancePath = "", parentData, parentDataProperty, ro
       vErrors.push(err2);
     }
     errors++;
-    validate2.errors = vErrors;
+    validate0.errors = vErrors;
     return false;
   }
-  validate2.errors = vErrors;
+  validate0.errors = vErrors;
   return errors === 0;
 }
 var form0 = moment("date-time", /^(?:\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))|(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)t(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i);

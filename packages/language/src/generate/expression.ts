@@ -79,10 +79,17 @@ function object(schema: SchemaObject, context: Context): string {
   return lines.length > 0 ? `{\n${lines.join("")}${context.indent}}` : context.bare;
 }
 
+/** Members that TypeScript finds in any object literal. A literal without such a property is refused unless its type allows the member. */
+const INHERITED = new Set(
+  "constructor toString toLocaleString valueOf hasOwnProperty isPrototypeOf propertyIsEnumerable".split(" "),
+);
+
 function member(name: string, schema: Schema, required: boolean, context: Context): string {
   const given = inside(schema, context);
   // Under `exactOptionalPropertyTypes` a value that may be undefined is refused otherwise. JSON leaves it out.
-  const type = required || given.length === 0 || given[0] === "unknown" ? given : [...given, "undefined"];
+  const inherited = required || !INHERITED.has(name) ? [] : [`{}["${name}"]`];
+  const isWhole = required || given[0] === "unknown" || given.length + inherited.length === 0;
+  const type = isWhole ? given : [...given, ...inherited, "undefined"];
   const prose = comment(linesOf(schema), context.indent);
   const head = `${context.indent}${property(name)}${required ? "" : "?"}:`;
   const line = `${head} ${print(type)};\n`;

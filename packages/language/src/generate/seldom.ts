@@ -1,7 +1,8 @@
-import type { SchemaObject } from "@parlance/wire";
+import type { Schema, SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
-import { subschemas } from "../walk.js";
+import { apart } from "../apart.js";
+import { mapSchema, subschemas } from "../walk.js";
 import { rules } from "./rules.js";
 
 // ajv's types know this module as CommonJS only.
@@ -27,8 +28,16 @@ export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<st
     print() {
       // Most contracts have none.
       if (names.size === 0) return "";
-      const ajv = instance(schemas, formats);
-      for (const [text, name] of names) ajv.addSchema({ ...JSON.parse(text), $id: `/${name}` });
+      const own = [...names].map(([text, name]): SchemaObject => ({ ...JSON.parse(text), $id: `/${name}` }));
+      const all = Object.fromEntries([...schemas.map(rules), ...own].map((schema) => [String(schema.$id), schema]));
+      const parts = apart(
+        all,
+        own.map(({ $id }) => String($id)),
+      );
+      const ajv = instance(
+        parts.map(({ schema }) => schema),
+        formats,
+      );
       const ids = Object.fromEntries([...names.values()].map((name) => [name, `/${name}`]));
       return withoutSchemaPaths(write(ajv, ids)).replace(/export const (?=compiled\d+ = validate\d+;)/g, "const ");
     },
@@ -62,9 +71,23 @@ function instance(schemas: readonly SchemaObject[], formats: ReadonlyMap<string,
   Object.assign(ajv.opts, { unevaluated, ownProperties, dynamicRef: false });
   ajv.addKeyword("discriminator");
   for (const [name, format] of formats) ajv.addFormat(name, format);
-  for (const schema of schemas) ajv.addSchema(rules(schema));
+  for (const schema of schemas) ajv.addSchema(unevaluated ? withWholeThen(schema) : schema);
+  // One by one: a schema compiles those that it refers to inside it, unless they are compiled already.
+  for (const { $id } of schemas) ajv.getSchema(String($id));
   return ajv;
 }
+
+/**
+ * A condition with an `else` loses in ajv what its `if` has evaluated, unless `then` evaluates something too. A `then` that repeats the `if`, which has
+ * passed, changes no verdict.
+ */
+const withWholeThen = (schema: SchemaObject): SchemaObject =>
+  mapSchema(schema, (one) => {
+    if (!("if" in one && "else" in one)) return one;
+    const whole = { allOf: [(one.then ?? true) as Schema, one.if as Schema] };
+    // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
+    return { ...one, then: whole };
+  }) as SchemaObject;
 
 /** An error's place in the schema is not part of `CheckError`, and repeats what keyword and instance path say. */
 const withoutSchemaPaths = (source: string) => source.replace(/schemaPath:"(?:[^"\\]|\\.)*",/g, "");

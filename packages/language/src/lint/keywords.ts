@@ -26,6 +26,15 @@ export const INSTEAD: Readonly<Record<string, string>> = {
   tsType: "leave it out: types are written from the schema",
 };
 
+/** Keywords that mean something only beside one of others. */
+const PARTNERS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["if", ["then", "else"]],
+  ["then", ["if"]],
+  ["else", ["if"]],
+  ["minContains", ["contains"]],
+  ["maxContains", ["contains"]],
+]);
+
 const types = ["null", "boolean", "object", "array", "number", "string", "integer"];
 
 /** Keywords for people and for other tools: kept, and without a meaning here. */
@@ -68,6 +77,13 @@ export function* keywords(
         yield at("keyword", unknownFormat(value, formats));
       else if (name === "enum" && Array.isArray(value) && value.length === 0)
         yield at("keyword", "is empty, so no value is valid; list the values, or write false for the schema");
+      else if (PARTNERS.get(name)?.some((one) => one in schema) === false)
+        yield at(
+          "keyword",
+          `has no effect without ${PARTNERS.get(name)!
+            .map((one) => `"${one}"`)
+            .join(" or ")} beside it`,
+        );
       else if (name === "pattern" && typeof value === "string") yield* pattern(value, at);
       else if (name === "patternProperties" && isObject(value))
         for (const one of Object.keys(value))

@@ -4,7 +4,7 @@ import type { Finding } from "../finding.js";
 import { fileOf } from "../folder.js";
 import { didYouMean } from "../nearest.js";
 import { locate } from "../schema.js";
-import { leadsToSchema, mapSchema, subschemas } from "../walk.js";
+import { leadsToSchema, subschemas } from "../walk.js";
 import { idOf, type Subject } from "./subject.js";
 
 type Schemas = Pick<Subject, "schemas" | "unreadable">;
@@ -61,61 +61,44 @@ function returns(
   base: string,
 ): ReadonlySet<Schema> | undefined {
   const seen = new Set<Schema>();
-  const visit = (schema: Schema | undefined, base: string): boolean => {
-    if (typeof schema !== "object" || schema === null) return false;
-    if (schema === start && seen.size > 0) return true;
-    if (seen.has(schema)) return false;
-    seen.add(schema);
-    const inner = [
-      ...inPlaceLists.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as Schema[]) : [])),
-      ...inPlaceOnes.map((keyword) => schema[keyword] as Schema | undefined),
-      ...Object.values((schema.dependentSchemas as Record<string, Schema> | undefined) ?? {}),
-    ];
-    if (inner.some((one) => visit(one, base))) return true;
-    const found = typeof schema.$ref === "string" ? locate({ schemas }, base, schema.$ref) : undefined;
-    return found !== undefined && visit(found.schema, String(schemas[found.title]!.$id));
-  };
-  return visit(start, base) ? seen : undefined;
+  for (const one of inPlace(schemas, start, base, seen)) if (one === start) return seen;
+  return undefined;
 }
 
-/**
- * The schemas of some files, each schema inside them that a reference leads to apart, after those that it leads to itself. ajv compiles the
- * target of a reference inside its source; as they are, a chain of some hundred would be more than the call stack.
- */
-export function apart(files: Readonly<Record<string, SchemaObject>>): { file: string; schema: SchemaObject }[] {
-  const byId = identified(files);
-  const fileOfId = new Map(Object.keys(files).map((file) => [idOf(file), file]));
-  const ids = new Map<Schema, string>();
-  const ordered = new Map<SchemaObject, string>();
-  const find = (base: string, ref: unknown) => {
-    const found = typeof ref === "string" ? locate({ schemas: byId }, base, ref) : undefined;
-    return found && { schema: found.schema, base: idOf(found.title) };
-  };
-  const stack = Object.values(byId).map((schema) => ({ schema, base: String(schema.$id) }));
-  for (let one = stack.at(-1); one !== undefined; one = stack.at(-1)) {
-    const { schema, base } = one;
-    if (ids.has(schema)) {
-      stack.pop();
-      ordered.set(schema, ordered.get(schema) ?? base);
-      continue;
-    }
-    ids.set(schema, schema === byId[fileOfId.get(base)!] ? base : `${base}/${ids.size}`);
-    for (const { schema: inner } of subschemas(schema)) {
-      const target = find(base, inner.$ref);
-      if (target && typeof target.schema === "object" && !ids.has(target.schema))
-        stack.push({ schema: target.schema, base: target.base });
-    }
+/** The schemas that a schema applies to its own value, through references; `seen` has those that were visited. */
+function* inPlace(
+  schemas: Readonly<Record<string, SchemaObject>>,
+  schema: SchemaObject,
+  base: string,
+  seen: Set<Schema>,
+): Generator<SchemaObject> {
+  seen.add(schema);
+  const inner: { schema: Schema | undefined; base: string }[] = [
+    ...inPlaceLists.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as Schema[]) : [])),
+    ...inPlaceOnes.map((keyword) => schema[keyword] as Schema | undefined),
+    ...Object.values((schema.dependentSchemas as Record<string, Schema> | undefined) ?? {}),
+  ].map((one) => ({ schema: one, base }));
+  const found = typeof schema.$ref === "string" ? locate({ schemas }, base, schema.$ref) : undefined;
+  if (found !== undefined) inner.push({ schema: found.schema, base: String(schemas[found.title]!.$id) });
+  for (const { schema: one, base: from } of inner) {
+    if (typeof one !== "object" || one === null) continue;
+    yield one;
+    if (!seen.has(one)) yield* inPlace(schemas, one, from, seen);
   }
-  return [...ordered].map(([schema, base]) => {
-    const moved = mapSchema(schema, (inner) => {
-      const { $ref, ...rest } = inner;
-      const target = find(base, $ref);
-      if (target === undefined) return inner;
-      if (typeof target.schema === "object") return { ...rest, $ref: ids.get(target.schema)! };
-      return target.schema ? rest : { allOf: [rest, false] };
-    }) as SchemaObject;
-    return { file: fileOfId.get(base)!, schema: { ...moved, $id: ids.get(schema)! } };
-  });
+}
+
+/** Each `unevaluatedItems` beside a `contains`, in the same schema or in one for the same value: its validator does not count what `contains` finds. */
+export function* uncounted({ schemas }: Schemas): Generator<Finding> {
+  const byId = identified(schemas);
+  for (const file of Object.keys(schemas))
+    for (const { schema, pointer } of subschemas(byId[file]!)) {
+      if (!("unevaluatedItems" in schema)) continue;
+      const all = [schema, ...inPlace(byId, schema, idOf(file), new Set())];
+      if (!all.some((one) => "contains" in one)) continue;
+      const message =
+        'stands with "contains", and the items that it finds would count as unevaluated or not by chance; write "items" or "prefixItems" instead of one of them';
+      yield { rule: "keyword", file, pointer: `${pointer}/unevaluatedItems`, message };
+    }
 }
 
 /** The files given, and all that refer to them. */
@@ -133,5 +116,5 @@ export function users(files: Iterable<string>, { schemas }: Schemas): Set<string
 }
 
 /** The schemas by file, with the ids that `locate` needs. */
-const identified = (schemas: Readonly<Record<string, SchemaObject>>): Record<string, SchemaObject> =>
+export const identified = (schemas: Readonly<Record<string, SchemaObject>>): Record<string, SchemaObject> =>
   Object.fromEntries(Object.entries(schemas).map(([file, schema]) => [file, { ...schema, $id: idOf(file) }]));

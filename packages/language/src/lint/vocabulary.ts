@@ -1,9 +1,10 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
 import type { Ajv2020 } from "ajv/dist/2020.js";
+import { apart } from "../apart.js";
 import type { Finding } from "../finding.js";
 import { mapSchema } from "../walk.js";
 import { ignored, keywords, malformed } from "./keywords.js";
-import { apart, loops, references, users } from "./references.js";
+import { identified, loops, references, uncounted, users } from "./references.js";
 import type { Subject } from "./subject.js";
 
 type Schemas = Pick<Subject, "schemas" | "unreadable">;
@@ -29,15 +30,15 @@ export function vocabulary(
     const own = [...keywords(file, schema, ajv, formats), ...references(file, subject)];
     findings.push(...form, ...own.filter(({ pointer }) => !told(pointer)));
   }
-  if (findings.length === 0) findings.push(...loops(subject));
+  if (findings.length === 0) findings.push(...loops(subject), ...uncounted(subject));
   const broken = users([...subject.unreadable, ...findings.map(({ file }) => file)], subject);
   if (!compiling) return { findings, broken };
   const whole = Object.keys(subject.schemas).filter((file) => !broken.has(file));
   const schemas = apart(
-    Object.fromEntries(whole.map((file) => [file, significant(subject.schemas[file]!) as SchemaObject])),
+    identified(Object.fromEntries(whole.map((file) => [file, significant(subject.schemas[file]!) as SchemaObject]))),
   );
   for (const { schema } of schemas) ajv.addSchema(schema);
-  for (const { file, schema } of schemas) {
+  for (const { name: file, schema } of schemas) {
     if (broken.has(file)) continue;
     try {
       ajv.getSchema(String(schema.$id));

@@ -198,7 +198,7 @@ const kinds: Record<string, [document: ContractDocument, types: string | readonl
       },
     }),
     [
-      "  constructor?: string | undefined;\n  toString: number;\n  hasOwnProperty?: boolean | undefined;\n  __proto__?: null | undefined;\n  length?: number | undefined;",
+      '  constructor?: string | {}["constructor"] | undefined;\n  toString: number;\n  hasOwnProperty?: boolean | {}["hasOwnProperty"] | undefined;\n  __proto__?: null | undefined;\n  length?: number | undefined;',
       "  $ref?: string | undefined;\n  properties?: {\n    enum?: string | undefined;\n  } | undefined;",
     ],
   ],
@@ -210,19 +210,30 @@ const made = Object.fromEntries(
   ),
 );
 
+/** A generated file without the files beside it. */
+const alone = (text: string) =>
+  text
+    .replace(/^import \{ checks, reads \}.*$/m, 'declare const { checks, reads }: import("@parlance/wire").Accepts;')
+    .replace(/\(\) => import\([^)]*\)/, "null as never");
+
 it.each(Object.entries(kinds))("writes %s", (kind, [, types]) => {
   for (const text of [types].flat()) expect(made[kind]).toContain(text);
 });
 
 it("writes types of every kind that compile", () => {
-  /** A generated file without the files beside it. */
-  const alone = (text: string) =>
-    text
-      .replace(/^import \{ checks, reads \}.*$/m, 'declare const { checks, reads }: import("@parlance/wire").Accepts;')
-      .replace(/\(\) => import\([^)]*\)/, "null as never");
   const files = Object.entries(made).map(
     ([kind, text], index) => [`types-${index}`, { kind, text: alone(text) }] as const,
   );
   const { errors } = compile(Object.fromEntries(files.map(([name, { text }]) => [name, text])));
   for (const [name, { kind, text }] of files) expect(errors[name], `${kind}\n${text}`).toEqual([]);
+});
+
+it("writes optional properties named like members of every object, which a literal may leave out", async () => {
+  const names = Object.getOwnPropertyNames(Object.prototype).filter((name) => name !== "__proto__");
+  const kinds = { text: { type: "string" }, any: {}, none: false, list: { enum: [1, 2] } };
+  const properties = Object.fromEntries(names.map((name, at) => [name, Object.values(kinds)[at % 4]]));
+  const document = contract({ word: { title: "Word", type: "object", properties } });
+  const text = alone((await generate(document))["made-up.ts"]!);
+  const use = `${text}\nexport const empty: Word = { type: "word" };\nexport const full: Word = { type: "word", ${names[0]}: "a" };`;
+  expect(compile({ use }).errors).toEqual({ use: [] });
 });

@@ -1,7 +1,7 @@
 import { lint } from "@parlance/language/lint";
 import { describe, expect, test } from "vitest";
 import { conversations } from "../../src/lint/conversations.js";
-import { loops, references, users } from "../../src/lint/references.js";
+import { loops, references, uncounted, users } from "../../src/lint/references.js";
 import { routes } from "../../src/lint/routes.js";
 import { subject, told } from "../rules.js";
 
@@ -232,4 +232,27 @@ test("a chain of a thousand references is checked, with the examples in it", asy
   expect(findings.map(({ pointer, message }) => `${pointer} ${message}`)).toEqual([
     "/$defs/N999/properties/a/examples/1 does not match its schema: must be string",
   ]);
+});
+
+describe("`unevaluatedItems`", () => {
+  const contains = { contains: { type: "string" } };
+  const of = (schema: object) =>
+    [...uncounted({ schemas: { "a.json": schema, "b.json": contains } as never, unreadable: new Set() })].map(
+      ({ pointer }) => pointer,
+    );
+  test.each<[what: string, schema: object]>([
+    ["in the same schema", contains],
+    ["in a part of it", { allOf: [contains] }],
+    ["in one of several", { anyOf: [{ oneOf: [contains] }] }],
+    ["in a condition", { if: contains, else: {} }],
+    ["in another file", { $ref: "b.json" }],
+    ["in a definition", { allOf: [{ $ref: "#/$defs/Some" }], $defs: { Some: contains } }],
+  ])("is refused with a `contains` %s", (_, schema) => {
+    expect(of({ unevaluatedItems: false, ...schema })).toEqual(["/unevaluatedItems"]);
+  });
+
+  test("stands with a `contains` for other values", () => {
+    expect(of({ unevaluatedItems: contains, prefixItems: [contains] })).toEqual([]);
+    expect(of({ properties: { a: { unevaluatedItems: false }, b: contains } })).toEqual([]);
+  });
 });
