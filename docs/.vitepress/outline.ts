@@ -6,6 +6,7 @@ export interface Section {
 }
 
 const protocols = [
+  "ag-ui",
   "agentsmithy",
   "agentsmithy-1.13",
   "based",
