@@ -81,9 +81,9 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
       if (answer.json === undefined) return undefined;
       const origin = { protocol: contract.name, side: "server" as const, subject: name };
       const body = parseJson(text, origin);
-      const read = contract.reads.operations?.[name];
-      const documented = read ? read(body) : body;
-      assertChecked(checkOf(contract, contract.checks, answer.json), documented, origin, "the answer of");
+      const { checks, reads } = contract;
+      const documented = reads.operations?.[name]?.(body) ?? body;
+      assertChecked(checkOf(contract, checks, answer.json, reads), documented, origin, "the answer of");
       return documented;
     } catch (error) {
       life.abort(error);

@@ -19,6 +19,7 @@ import { routes } from "./lint/routes.js";
 import { idOf, type Rule, type Subject } from "./lint/subject.js";
 import { tags } from "./lint/tags.js";
 import { owned, titles } from "./lint/titles.js";
+import { tolerance } from "./lint/tolerance.js";
 import { vocabulary } from "./lint/vocabulary.js";
 import { expandMethods } from "./methods.js";
 import { withoutProse } from "./prose.js";
@@ -42,6 +43,7 @@ const rules: readonly Rule[] = [
   methods,
   conversations,
   secrets,
+  tolerance,
 ];
 
 /**

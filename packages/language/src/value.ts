@@ -1,4 +1,4 @@
-import type { Check, Checks, ContractDocument, ContractValue, SchemaObject, Side } from "@parlance/wire";
+import type { Check, Checks, ContractDocument, ContractValue, Reads, Schema, SchemaObject, Side } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { serverExamples } from "./examples.js";
 import { FORMATS } from "./formats.js";
@@ -6,6 +6,8 @@ import { resultsFor } from "./methods.js";
 import { readsOf } from "./reads.js";
 import { commonFaults, headersSchema, inputSchema } from "./schema.js";
 import { declaredFormats } from "./source.js";
+import { tolerantly } from "./tolerance.js";
+import { elsewhere } from "./walk.js";
 
 /** A contract loaded at run time: the compiler does not know its types. */
 // biome-ignore lint/suspicious/noExplicitAny: the interfaces are those of a contract that was read at run time
@@ -16,19 +18,23 @@ export type LoadedContract = ContractValue<any, any>;
  * schemas. A program imports the generated value, which needs no ajv.
  */
 export function contractValue(document: ContractDocument): LoadedContract {
-  const compile = compiler(document);
+  const { compile, fits } = compiler(document);
   const lazily = (side: Side) => checksOf(compile, forms(document, side));
+  const readsBy = (side: Side): Reads => ({
+    ...readsOf(document.contract, side),
+    tolerant: tolerantly(forms(document, side), document.schemas, fits),
+  });
   let accepts: Checks | undefined;
   const { reading, ...contract } = document.contract;
   return {
     ...contract,
     checks: lazily("server"),
-    reads: readsOf(document.contract, "server"),
+    reads: readsBy("server"),
     accepts: async () => {
       accepts ??= lazily("client");
       return {
         checks: accepts,
-        reads: readsOf(document.contract, "client"),
+        reads: readsBy("client"),
         faults: commonFaults(document),
         examples: async () => ({ examples: serverExamples(document, forms(document, "server")) }),
       };
@@ -36,7 +42,7 @@ export function contractValue(document: ContractDocument): LoadedContract {
   };
 }
 
-function compiler(document: ContractDocument): (schema: SchemaObject) => Check {
+function compiler(document: ContractDocument) {
   const ajv = new Ajv2020({
     strict: false,
     validateSchema: false,
@@ -48,8 +54,23 @@ function compiler(document: ContractDocument): (schema: SchemaObject) => Check {
   for (const [name, format] of FORMATS) ajv.addFormat(name, format);
   for (const [name, format] of declaredFormats(document.source)) ajv.addFormat(name, format);
   for (const schema of Object.values(document.schemas)) ajv.addSchema(schema);
-  return (schema) => (ajv.getSchema(schema.$id as string) ?? ajv.compile(schema)) as Check;
+  const compile = (schema: SchemaObject) => (ajv.getSchema(schema.$id as string) ?? ajv.compile(schema)) as Check;
+  const known = new Map<Schema, Check>();
+  /** The check of a schema inside another. */
+  const fits = ([schema, base]: readonly [Schema, string]): Check => {
+    const check = known.get(schema) ?? (ajv.compile(withoutId(elsewhere(schema, base))) as Check);
+    known.set(schema, check);
+    return check;
+  };
+  return { compile, fits };
 }
+
+/** ajv has the schema under its id already. */
+const withoutId = (schema: Schema): Schema & object => {
+  if (typeof schema === "boolean") return { not: !schema };
+  const { $id, ...rest } = schema;
+  return rest;
+};
 
 /** The schemas of what one side writes. */
 function forms({ contract, ...document }: ContractDocument, side: Side): SchemaObject[] {

@@ -64,3 +64,12 @@ export function mapSchema(schema: Schema, change: (schema: SchemaObject) => Sche
   });
   return change(Object.fromEntries(entries));
 }
+
+/** A reference in the schema with the id `base`, as one that means the same anywhere. */
+export const absolute = (reference: string, base: string): string =>
+  new URL(reference, `parlance:${base}`).href.slice("parlance:".length);
+
+/** A schema that means the same in any place. */
+export function elsewhere(schema: Schema, base: string): Schema {
+  return mapSchema(schema, (one) => (typeof one.$ref === "string" ? { ...one, $ref: absolute(one.$ref, base) } : one));
+}

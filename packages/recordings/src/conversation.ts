@@ -6,6 +6,7 @@ import {
   type Codec,
   checkOf,
   codec,
+  type Json,
   type Reads,
   router,
   type Side,
@@ -84,7 +85,7 @@ export class Conversations {
   rereading(side: Side, text: string, message: AnyMessage, event?: string): string | undefined {
     const { contract } = this;
     const reads = this.#readsOf(side);
-    const found = reads.message && rereadingOf(contract, reads, JSON.parse(text), { event });
+    const found = (reads.message ?? reads.tolerant) && rereadingOf(contract, reads, JSON.parse(text), { event });
     if (found === undefined) return undefined;
     const isProfiled = Object.keys(contract.profiles ?? {}).some((profile) =>
       isSame(text, codec(contract, { side, names: [message.type], reads, profile }).encode(message).data),
@@ -92,10 +93,10 @@ export class Conversations {
     return isProfiled ? undefined : found;
   }
 
-  /** The same of an operation's request or JSON answer. */
-  rereadingOf(operation: string, side: Side, value: unknown): string | undefined {
+  /** The same of an operation's JSON answer, or of its request, with the flat input that it was read as. */
+  rereadingOf(operation: string, side: Side, value: unknown, input?: Asked["input"]): string | undefined {
     const part = side === "client" ? "request" : "answer";
-    return rereadingOf(this.contract, this.#readsOf(side), value, { operation, part });
+    return rereadingOf(this.contract, this.#readsOf(side), value, { operation, part, input });
   }
 
   /** How a request's path was read, where it is not that of the document. */
@@ -119,9 +120,18 @@ export class Conversations {
     const { contract } = this;
     const { json } = contract.operations[name]!.answer;
     if (json === undefined) return;
-    const read = contract.reads.operations?.[name];
     const origin = { protocol: contract.name, side: "server", subject: name } as const;
-    assertChecked(checkOf(contract, contract.checks, json), read ? read(value) : value, origin, "the answer of");
+    const check = checkOf(contract, contract.checks, json, contract.reads);
+    assertChecked(check, this.readAnswer(name, value), origin, "the answer of");
+  }
+
+  /** The JSON answer of an operation as a client reads it. May change the value. */
+  readAnswer(name: string, value: unknown): Json {
+    const { reads, operations } = this.contract;
+    const read = reads.operations?.[name];
+    const documented = read ? read(value) : value;
+    reads.tolerant?.[operations[name]?.answer.json ?? ""]?.(documented);
+    return documented as Json;
   }
 }
 

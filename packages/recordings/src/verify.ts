@@ -1,7 +1,7 @@
 import { type AnyContract, type AnyMessage, isObject, type Side, type Unknown, Violation } from "@parlance/wire";
 import { isCut } from "@parlance/wire/durable";
 import { isControl } from "@parlance/wire/resume";
-import { bodyOf, type Conversations } from "./conversation.js";
+import { type Asked, bodyOf, type Conversations } from "./conversation.js";
 import type { Entry, Header } from "./recording.js";
 import { isPath, notPath } from "./target.js";
 import { type OpenAsk, SessionAsks } from "./verify/asks.js";
@@ -251,12 +251,12 @@ export class Verifier {
     }
     const value = bodyOf(body, headers, this.#contract);
     // The reading rules may change the value.
-    const rereadings = (name: string) => [
+    const rereadings = ({ name, input }: Asked) => [
       this.#talk.rereadPath(name, target),
-      this.#talk.rereadingOf(name, "client", bodyOf(body, headers, this.#contract)),
+      this.#talk.rereadingOf(name, "client", bodyOf(body, headers, this.#contract), input),
     ];
     open.asked = this.#talk.asked(method, target, headers, value);
-    for (const one of open.asked ? rereadings(open.asked.name) : []) this.#meetForm("client", one, find);
+    for (const one of open.asked ? rereadings(open.asked) : []) this.#meetForm("client", one, find);
     this.#note(open);
     if (!open.asked || this.#contract.channels[open.asked.name]) return;
     this.#resumptions.began(open, open.asked);

@@ -50,7 +50,7 @@ function inputOf(contract: AnyContract, { checks, reads }: Accepts, name: string
   const isCarried = each.some(([, { in: place }]) => place === "header" || place === "cookie");
   const constants = Object.keys(operation?.when ?? {});
   // An operation without input has no schema to check.
-  const check = checks[inputName(name)];
+  const check = reads.tolerant?.[inputName(name)] ?? checks[inputName(name)];
   return ({ path, query, headers, body }) => {
     const input: JsonObject = {};
     if (operation?.body !== undefined) {

@@ -201,7 +201,7 @@ class RpcSide {
     const known = this.#outgoing.settle(id, (method, cancelled) => {
       if (message.error?.code === CANCELLED && cancelled) return { error: cancelled.reason };
       try {
-        return { result: rpcAnswer(contract, this.#origin.side, read.checks, method, message) };
+        return { result: rpcAnswer(contract, this.#origin.side, read, method, message) };
       } catch (error) {
         if (error instanceof Violation) this.#report(error);
         return { error };
@@ -272,14 +272,14 @@ class RpcSide {
 export function rpcAnswer(
   contract: AnyContract,
   side: Side,
-  checks: Checks,
+  { checks, reads }: { readonly checks: Checks; readonly reads: Reads },
   method: string,
   { result, error }: RpcMessage,
 ): unknown {
   if (error) throw rpcRefusal(contract, error);
   const title = contract.methods?.[method]?.result;
   if (title === undefined) return result;
-  return checked(checkOf(contract, checks, title), result, { protocol: contract.name, side, subject: method });
+  return checked(checkOf(contract, checks, title, reads), result, { protocol: contract.name, side, subject: method });
 }
 
 /** A handler under its own name: a peer may ask for `constructor`. */

@@ -59,7 +59,7 @@ function answerLine(
   const { answer } = talk.contract.operations[name] ?? {};
   const value =
     status >= 400 ? undefined : answer?.json ? tried(() => JSON.parse(body)) : answer?.text ? body : undefined;
-  const read = value === undefined ? undefined : (talk.contract.reads.operations?.[name]?.(value) ?? value);
+  const read = value === undefined ? undefined : talk.readAnswer(name, value);
   return {
     from: "server",
     status,

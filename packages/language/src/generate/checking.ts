@@ -10,10 +10,12 @@ import type { CheckError, Checks } from "@parlance/wire";
 export type Test = (value: any) => readonly CheckError[] | undefined;
 export type Tests = Readonly<Record<string, Test>>;
 
-const flaw = (keyword: string, params: CheckError["params"]): CheckError[] => [{ instancePath: "", keyword, params }];
+export const flaw = (keyword: string, params: CheckError["params"]): CheckError[] => [
+  { instancePath: "", keyword, params },
+];
 
 /** Paths are built only after an error, so a valid value costs no text. */
-const under = (step: string | number, flaws: readonly CheckError[] | undefined) =>
+export const under = (step: string | number, flaws: readonly CheckError[] | undefined) =>
   flaws?.map((one) => ({
     ...one,
     instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}`,
@@ -24,10 +26,10 @@ const test =
   (value) =>
     passes(value as never) ? undefined : flaw(keyword, params);
 
-const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 
 // Most of a message is strings, booleans and numbers: one call each.
-const mistyped = (type: unknown) => flaw("type", { type });
+export const mistyped = (type: unknown) => flaw("type", { type });
 export const string: Test = (value) => (typeof value === "string" ? undefined : mistyped("string"));
 export const boolean: Test = (value) => (typeof value === "boolean" ? undefined : mistyped("boolean"));
 export const number: Test = (value) => (Number.isFinite(value) ? undefined : mistyped("number"));

@@ -1,6 +1,7 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
 import { MOMENTS } from "../formats.js";
-import { mapSchema } from "../walk.js";
+import { type Place, TOLERANCE, waysOf } from "../tolerance.js";
+import { absolute, elsewhere } from "../walk.js";
 import { rules } from "./rules.js";
 import { type Context, union } from "./unions.js";
 
@@ -49,24 +50,19 @@ export function expressions(
   find: (reference: string) => Schema,
   formats: ReadonlyMap<string, RegExp | true>,
   compile: (keywords: SchemaObject) => string,
+  isTolerant: (place: Place) => boolean,
 ): Expressions {
   const all = new Declarations(find);
   const context = contextOf(find);
   /** Tests of formats, whose expressions are long, with their names. */
   const forms = new Map<string, string>();
 
-  function refer(reference: string): string {
-    const { name } = all.use(reference);
-    all.write((one) => of(rules(find(one)), one.split("#")[0]!));
-    return name;
-  }
-
   function of(schema: Schema, base: string): string {
     if (typeof schema === "boolean") return schema ? ANYTHING : NOTHING;
-    const { $id, $defs, definitions, ...left } = schema;
+    const { $id, $defs, definitions, [TOLERANCE]: ways, ...left } = schema;
     // These depend on the results of all keywords beside them.
     if ("unevaluatedProperties" in left || "unevaluatedItems" in left)
-      return `checking.compiled(${compile(elsewhere(left, base))})`;
+      return `checking.compiled(${compile(elsewhere(left, base) as SchemaObject)})`;
     const tests: string[] = [];
     const inner = (value: unknown) => of(value as Schema, base);
     /** Takes a keyword, so that ajv does not compile it. */
@@ -78,14 +74,14 @@ export function expressions(
     const add = (keyword: string, expression: (value: unknown) => string) => {
       if (keyword in left) tests.push(expression(take(keyword)));
     };
-
     const { type } = left;
+    const list = "prefixItems" in left ? undefined : listOf(schema);
     if (type === "object" && !("patternProperties" in left)) {
       take("type");
       tests.push(...objectOf(take("properties"), take("required"), take("additionalProperties"), inner));
-    } else if (type === "array" && !("prefixItems" in left)) {
+    } else if (list) {
       take("type");
-      tests.push(`checking.array(${inner(take("items") ?? true)})`);
+      tests.push(list(inner(take("items") ?? true)));
     } else if (typeof type === "string" && type in simple) {
       take("type");
       const listed = "const" in left ? [left.const] : (left.enum as unknown[] | undefined);
@@ -110,20 +106,33 @@ export function expressions(
     const preferred = (take("discriminator") as { propertyName?: string } | undefined)?.propertyName;
     for (const keyword of ["anyOf", "oneOf"])
       add(keyword, (value) => {
-        const options = { isExclusive: keyword === "oneOf", isObject: type === "object", preferred };
+        const options = { isExclusive: keyword === "oneOf", isObject: type === "object", preferred, isTolerant };
         return union(value as Schema[], (value as Schema[]).map(inner), base, context, options);
       });
     add("not", (value) => `checking.not(${inner(value)})`);
-    if (Object.keys(left).length > 0) tests.push(`checking.compiled(${compile(elsewhere(left, base))})`);
+    if (Object.keys(left).length > 0)
+      tests.push(`checking.compiled(${compile(elsewhere(left, base) as SchemaObject)})`);
     if (tests.length === 0) return ANYTHING;
     return tests.length === 1 ? tests[0]! : `checking.all(${tests.join(", ")})`;
   }
 
   return {
-    refer,
+    refer(reference) {
+      const { name } = all.use(reference);
+      all.write((one) => of(rules(find(one)), one.split("#")[0]!));
+      return name;
+    },
     declarations: () => all.ordered(),
     forms: () => [...forms].map(([test, name]) => `const ${name} = ${test};`),
   };
+}
+
+/** Writes the expression of a list from that of its items; undefined for a schema that is not about lists only. */
+function listOf(schema: SchemaObject): ((item: string) => string) | undefined {
+  const skips = waysOf(schema).includes("skip");
+  if (schema.type === "array") return (item) => `${skips ? "tolerating.skipping" : "checking.array"}(${item})`;
+  const isNullable = skips && `${schema.type}`.replace(/^null,|,null$/, "") === "array";
+  return isNullable ? (item) => `checking.any(checking.nil, tolerating.skipping(${item}))` : undefined;
 }
 
 function contextOf(find: (reference: string) => Schema): Context {
@@ -216,8 +225,10 @@ function objectOf(properties: unknown, names: unknown, others: unknown, inner: (
   );
   const tests = new Map(known);
   const isInherited = (key: string) => key in Object.prototype;
-  const optional = known.filter(([key, test]) => !needed.has(key) && test !== ANYTHING);
-  const required = [...needed].map((key) => [key, tests.get(key) ?? ANYTHING] as const);
+  const tolerated = placesOf((properties ?? {}) as Record<string, Schema>, needed, tests);
+  const isStrict = ([key]: readonly [string, string]) => !Object.hasOwn(tolerated, key);
+  const optional = known.filter(([key, test]) => !needed.has(key) && test !== ANYTHING).filter(isStrict);
+  const required = [...needed].map((key) => [key, tests.get(key) ?? ANYTHING] as const).filter(isStrict);
   const parts = [record(required.filter(([key]) => !isInherited(key)))];
   const plain = optional.filter(([key]) => !isInherited(key));
   if (plain.length > 0) parts.push(record(plain));
@@ -225,21 +236,28 @@ function objectOf(properties: unknown, names: unknown, others: unknown, inner: (
   const own = inherited.map(([key, test]) => `checking.own(${text(key)}, ${test}, ${needed.has(key)})`);
   const rest = others === undefined ? ANYTHING : inner(others);
   const object = `checking.object(${parts.join(", ")})`;
-  if (rest === ANYTHING) return [object, ...own];
+  const places = Object.entries(tolerated);
+  const all = [...(places.length > 0 ? [`tolerating.tolerant(${record(places)})`] : []), object, ...own];
+  if (rest === ANYTHING) return all;
   const keys = known.map(([key]) => text(key));
   return [
-    object,
-    ...own,
+    ...all,
     rest === NOTHING ? `checking.only(${keys.join(", ")})` : `checking.others(${[rest, ...keys].join(", ")})`,
   ];
 }
 
-const absolute = (reference: string, base: string) =>
-  new URL(reference, `parlance:${base}`).href.slice("parlance:".length);
-
-/** A schema that means the same in any place. */
-function elsewhere(schema: SchemaObject, base: string): SchemaObject {
-  return mapSchema(schema, (one) =>
-    typeof one.$ref === "string" ? { ...one, $ref: absolute(one.$ref, base) } : one,
-  ) as SchemaObject;
+/** The properties of which an error or null is tolerated, as arguments of `tolerating.tolerant`. */
+function placesOf(
+  properties: Readonly<Record<string, Schema>>,
+  needed: ReadonlySet<string>,
+  tests: ReadonlyMap<string, string>,
+): Record<string, string> {
+  const places = Object.entries(properties).flatMap(([key, schema]) => {
+    const ways = waysOf(schema).flatMap((way) => (way === "default" ? "e" : way === "null" ? "n" : []));
+    if (ways.length === 0) return [];
+    const fallback = (schema as SchemaObject).default;
+    const given = [tests.get(key)!, text(ways.join("")), `${needed.has(key)}`];
+    return [[key, `[${[...given, ...(fallback === undefined ? [] : [`() => (${text(fallback)})`])].join(", ")}]`]];
+  });
+  return Object.fromEntries(places);
 }

@@ -4,9 +4,9 @@ import { property } from "./literal.js";
 
 /**
  * How what one side writes is read, as the text of an object: a function for the messages, for each operation that has rules, and for the
- * names of messages that only their shapes tell apart. Rules become statements, so that nothing is interpreted for each message.
+ * names of messages that only their shapes tell apart; `more` are members that are written already. Rules become statements, so that nothing is interpreted for each message.
  */
-export function reads(contract: Contract, side: Side, names: readonly string[]): string {
+export function reads(contract: Contract, side: Side, names: readonly string[], more: readonly string[] = []): string {
   const rules = (contract.reading ?? []).filter(({ of }) => of === side);
   const readerOf = (operation: string | undefined) => reader(rules.filter((rule) => rule.operation === operation));
   const operations = new Set(rules.flatMap(({ operation }) => operation ?? []));
@@ -16,7 +16,7 @@ export function reads(contract: Contract, side: Side, names: readonly string[]):
     operations.size > 0 &&
       `operations: { ${[...operations].map((name) => `${property(name)}: ${readerOf(name)}`).join(", ")} }`,
   ];
-  return `{ ${members.filter(Boolean).join(", ")} }`;
+  return `{ ${[...members.filter(Boolean), ...more].join(", ")} }`;
 }
 
 /** A function from a body to its documented form. It may change the body. */

@@ -1,13 +1,14 @@
 import type { Schema, SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { keywordsOf } from "../keywords.js";
+import { TOLERANCE, waysOf } from "../tolerance.js";
 import { mapSchema } from "../walk.js";
 
 /** Keywords that a check does not need: prose, and the type of a value for the compiler. */
 const annotations = new Set(keywordsOf(({ checked, compat }) => !checked && compat !== "loaded"));
 const annotates = (keyword: string) =>
-  // By `discriminator` a union is dispatched.
-  keyword !== "discriminator" && (annotations.has(keyword) || keyword.startsWith("x-"));
+  // By `discriminator` a union is dispatched, and by the other a reader is tolerant.
+  keyword !== "discriminator" && keyword !== TOLERANCE && (annotations.has(keyword) || keyword.startsWith("x-"));
 
 /** Rules by schema, because both sides of a contract need the same ones. */
 const made = new WeakMap<SchemaObject, Schema>();
@@ -22,7 +23,13 @@ export function rules<S extends Schema>(schema: S): S {
 
 function makeRules(schema: SchemaObject): Schema {
   return mapSchema(schema, (one) =>
-    withoutKnownValues(Object.fromEntries(Object.entries(one).filter(([keyword]) => !annotates(keyword)))),
+    withoutKnownValues(
+      Object.fromEntries(
+        Object.entries(one).filter(
+          ([keyword]) => !annotates(keyword) || (keyword === "default" && waysOf(one).length > 0),
+        ),
+      ),
+    ),
   );
 }
 

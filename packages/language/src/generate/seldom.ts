@@ -2,6 +2,7 @@ import type { Schema, SchemaObject } from "@parlance/wire";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
 import { apart } from "../apart.js";
+import { TOLERANCE } from "../tolerance.js";
 import { mapSchema, subschemas } from "../walk.js";
 import { rules } from "./rules.js";
 
@@ -20,7 +21,7 @@ export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<st
   const names = new Map<string, string>();
   return {
     compile(keywords) {
-      const text = JSON.stringify(keywords);
+      const text = JSON.stringify(strict(keywords));
       const name = names.get(text) ?? `compiled${names.size}`;
       names.set(text, name);
       return name;
@@ -29,7 +30,9 @@ export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<st
       // Most contracts have none.
       if (names.size === 0) return "";
       const own = [...names].map(([text, name]): SchemaObject => ({ ...JSON.parse(text), $id: `/${name}` }));
-      const all = Object.fromEntries([...schemas.map(rules), ...own].map((schema) => [String(schema.$id), schema]));
+      const all = Object.fromEntries(
+        [...schemas.map((one) => strict(rules(one))), ...own].map((schema) => [String(schema.$id), schema]),
+      );
       const parts = apart(
         all,
         own.map(({ $id }) => String($id)),
@@ -43,6 +46,9 @@ export function seldom(schemas: readonly SchemaObject[], formats: ReadonlyMap<st
     },
   };
 }
+
+/** A schema as it is only checked. */
+const strict = <S extends Schema>(schema: S): S => mapSchema(schema, ({ [TOLERANCE]: _, ...one }) => one) as S;
 
 const inherited = Object.getOwnPropertyNames(Object.prototype);
 

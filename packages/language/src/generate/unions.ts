@@ -37,6 +37,8 @@ interface Options {
   readonly isObject: boolean;
   /** The property of `discriminator`. */
   readonly preferred: string | undefined;
+  /** Whether a reader tolerates anything in a schema. */
+  readonly isTolerant: (place: readonly [schema: Schema, base: string]) => boolean;
 }
 
 /** The expression of a union from those of its branches. */
@@ -47,9 +49,12 @@ export function union(
   context: Context,
   options: Options,
 ): string {
+  const isTolerant = branches.some((one) => options.isTolerant([one, base]));
   const several = (places: readonly number[], more: readonly string[] = []) => {
     const all = [...more, ...places.map((at) => tests[at]!)];
-    return all.length === 1 ? all[0]! : `checking.${options.isExclusive ? "one" : "any"}(${all.join(", ")})`;
+    if (all.length === 1) return all[0]!;
+    const kind = `checking.${options.isExclusive ? "one" : "any"}`;
+    return isTolerant ? `tolerating.either(${kind}, ${all.join(", ")})` : `${kind}(${all.join(", ")})`;
   };
   const dispatch = dispatchOf(branches, base, context, options);
   if (!dispatch) return several([...tests.keys()]);

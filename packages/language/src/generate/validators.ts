@@ -6,6 +6,7 @@ import { FORMATS } from "../formats.js";
 import { resultsFor } from "../methods.js";
 import { answerHeaders, inputs, locate } from "../schema.js";
 import { declaredFormats } from "../source.js";
+import { tolerance } from "../tolerance.js";
 import { expressions } from "./checks.js";
 import { GenerateError } from "./names.js";
 import { reads } from "./reads.js";
@@ -27,7 +28,8 @@ export async function validators(document: ContractDocument, side: Side): Promis
     if (!found) throw new TypeError(`can't resolve reference ${reference}`);
     return found.schema;
   };
-  const { refer, declarations, forms } = expressions(find, formats, compile);
+  const isTolerant = tolerance(all);
+  const { refer, declarations, forms } = expressions(find, formats, compile, isTolerant);
   // Equal schemas share one function.
   const first = new Map<string, string>();
   let source: string;
@@ -42,16 +44,20 @@ export async function validators(document: ContractDocument, side: Side): Promis
     const own = new Map(
       names.flatMap(([, name]) => (written.get(name)!.uses === 1 ? [[name, written.get(name)!.text]] : [])),
     );
+    const tolerant = names.filter(([title]) => isTolerant([schemas[title]!, String(schemas[title]!.$id)]));
+    for (const [, name] of tolerant) own.delete(name);
     const declared = [...written].flatMap(([name, { text }]) => (own.has(name) ? [] : `const ${name} = ${text};`));
-    const checks = names.map(([title, name]) => `${JSON.stringify(title)}: ${own.get(name) ?? name}`);
-    source = `${print()}\n${forms().join("\n")}\n${declared.join("\n")}\nconst made = checking.checked({ ${checks.join(", ")} });\nconst readers = ${reads(document.contract, side, messagesOf(document, side))};\nexport { made as checks, readers as reads };`;
+    const object = (some: typeof names) =>
+      `{ ${some.map(([title, name]) => `${JSON.stringify(title)}: ${own.get(name) ?? name}`).join(", ")} }`;
+    const more = tolerant.length === 0 ? [] : [`tolerant: tolerating.tolerated(${object(tolerant)})`];
+    source = `${print()}\n${forms().join("\n")}\n${declared.join("\n")}\nconst made = checking.checked(${object(names)});\nconst readers = ${reads(document.contract, side, messagesOf(document, side), more)};\nexport { made as checks, readers as reads };`;
   } catch (cause) {
     const reason = (cause as Error).message;
     throw new GenerateError(document.contract.name, `a schema has no check: ${reason}; parlance lint says where`);
   }
   const bundled = await build({
     stdin: {
-      contents: `import * as checking from "./checking";\nimport * as reading from "./reading";\n${source}`,
+      contents: `import * as checking from "./checking";\nimport * as reading from "./reading";\nimport * as tolerating from "./tolerating";\n${source}`,
       resolveDir: dirname(fileURLToPath(import.meta.url)),
     },
     bundle: true,

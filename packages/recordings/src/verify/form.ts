@@ -1,38 +1,62 @@
-import { type Contract, isObject, type Reads } from "@parlance/wire";
+import { type AnyContract, inputName, isObject, type Reads } from "@parlance/wire";
 
 /** The most places that a finding names. */
 const MAX_PLACES = 5;
 
+/** What was read: a message with its SSE event name, or a part of an operation's call; `input` is the flat input of a request. */
+export type Part =
+  | { readonly event?: string | undefined }
+  | {
+      readonly operation: string;
+      readonly part: "request" | "answer";
+      readonly input?: Readonly<Record<string, unknown>> | undefined;
+    };
+
 /**
  * How a message or body was brought to its documented form by the contract's reading rules, such as "`assistant.message_delta` is read as
- * `assistant.token`"; undefined where it was written in that form.
+ * `assistant.token`", or what its schema tolerates; undefined where it was written in that form.
  */
 export function rereadingOf(
-  { tag }: Pick<Contract, "tag">,
-  { message, operations, name }: Reads,
+  contract: AnyContract,
+  { message, operations, name, tolerant }: Reads,
   value: unknown,
-  {
-    event,
-    operation,
-    part = "",
-  }: { readonly event?: string | undefined; readonly operation?: string; readonly part?: string },
+  of: Part,
 ): string | undefined {
-  const read = operation === undefined ? message : operations?.[operation];
-  if (!read || typeof value !== "object" || value === null) return undefined;
-  const documented = read(structuredClone(value));
-  const places = [...new Set(changesIn(value, documented))];
-  if (places.length === 0) return undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  const { tag } = contract;
+  const read = "part" in of ? operations?.[of.operation] : message;
+  const documented = read ? read(structuredClone(value)) : value;
   const nameOf = (body: unknown): unknown => {
-    if (tag.in === "event") return event;
+    if ("part" in of || tag.in === "event") return "event" in of ? of.event : undefined;
     if (!isObject(body)) return undefined;
-    return tag.in === "property" ? (body[tag.property] ?? (tag.event && event)) : (name?.(body) ?? body.type);
+    return tag.in === "property" ? (body[tag.property] ?? (tag.event && of.event)) : (name?.(body) ?? body.type);
   };
   const [written, known] = [nameOf(value), nameOf(documented)];
-  if (operation === undefined && written !== known)
+  if (!("part" in of) && written !== known)
     return `${written === undefined ? "a message without a name" : `\`${String(written)}\``} is read as \`${String(known)}\``;
+  const what = "part" in of ? `the ${of.part} of ${of.operation}` : `\`${String(known)}\``;
+  const ruled = placesOf(changesIn(value, documented));
+  if (ruled !== undefined) return `${what} is read by a rule at ${ruled}`;
+  const { title, whole } = formOf(contract, documented, known, of);
+  const tolerated = structuredClone(whole);
+  const isRead = title !== undefined && tolerant?.[title]?.(tolerated);
+  const places = isRead ? placesOf(changesIn(whole, tolerated)) : undefined;
+  return places === undefined ? undefined : `${what} has an error that its schema tolerates, at ${places}`;
+}
+
+/** The schema by which a value is read, and the value in the form of that schema. */
+function formOf({ messages, operations }: AnyContract, value: unknown, name: unknown, of: Part) {
+  if (!("part" in of)) return { title: messages[String(name)]?.schema, whole: value };
+  const { answer, when = {} } = operations[of.operation]!;
+  if (of.part === "answer") return { title: answer.json, whole: value };
+  const fields = Object.entries({ ...of.input, ...(value as object) }).filter(([key]) => !Object.hasOwn(when, key));
+  return { title: inputName(of.operation), whole: Object.fromEntries(fields) };
+}
+
+function placesOf(changes: readonly string[]): string | undefined {
+  const places = [...new Set(changes)];
   const more = places.length > MAX_PLACES ? ", …" : "";
-  const what = operation === undefined ? `\`${String(known)}\`` : `the ${part} of ${operation}`;
-  return `${what} is read by a rule at ${places.slice(0, MAX_PLACES).join(", ")}${more}`;
+  return places.length === 0 ? undefined : `${places.slice(0, MAX_PLACES).join(", ")}${more}`;
 }
 
 /** The places where two values differ, with `*` for the index of an item. */

@@ -1,4 +1,4 @@
-import { type Accepts, type AnyMessage, type Checks, misuse, newKey, type RpcCallOptions } from "@parlance/wire";
+import { type Accepts, type AnyMessage, misuse, newKey, type RpcCallOptions } from "@parlance/wire";
 import type { Link } from "@parlance/wire/link";
 import {
   ASK_ID,
@@ -31,7 +31,7 @@ class Methods {
   readonly #context: Context;
   readonly #called: Called;
   readonly #scope: Scope;
-  readonly #checks: Checks;
+  readonly #read: Accepts;
   readonly #peer: Peer;
   readonly #session: (key: string) => AnySession;
   /** The sessions that this connection reads. */
@@ -45,7 +45,7 @@ class Methods {
     this.#context = context;
     this.#called = called;
     this.#scope = scope;
-    this.#checks = read.checks;
+    this.#read = read;
     this.#session = callOf(context, called, scope).session;
     this.#peer = rpcPeer({
       contract,
@@ -128,7 +128,7 @@ class Methods {
     if (!contract.methods?.[method]?.ask) throw misuse(`${contract.name}: ${method} asks no person; call it`);
     const message = { type: method, id: `${ASK_ID}${newKey()}`, params };
     const answer = await this.#session(key).ask(message, options);
-    return rpcAnswer(contract, "client", this.#checks, method, answer as RpcMessage);
+    return rpcAnswer(contract, "client", this.#read, method, answer as RpcMessage);
   }
 
   /** A session as a handler holds it. */

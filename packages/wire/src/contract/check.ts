@@ -27,6 +27,11 @@ export interface Reads {
   readonly operations?: Readonly<Record<string, Reader>>;
   /** With a shape tag: the name of the first message, in contract order, whose shape fits. */
   readonly name?: (body: Readonly<Record<string, unknown>>) => string | undefined;
+  /**
+   * By schema title, where the schema has `x-tolerance`: the check to read by. It changes what is tolerated in place. Writers, and tools that hold
+   * a peer to the contract, use the others.
+   */
+  readonly tolerant?: Checks;
 }
 
 /** The checks and readers of one side's wire forms. */

@@ -61,7 +61,7 @@ export function rpcDecoder(
       name,
       {
         isRequest: contract.methods?.[name]?.result !== undefined,
-        check: checkOf(contract, checks!, contract.messages[name]!.schema),
+        check: checkOf(contract, checks!, contract.messages[name]!.schema, reads),
         origin: { ...origin, subject: name },
       },
     ]),
