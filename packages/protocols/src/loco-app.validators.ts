@@ -81,6 +81,62 @@ function checked(tests) {
   }
   return checks;
 }
+var changes;
+function undo(made2, length = 0) {
+  while (made2.length > length) made2.pop()();
+}
+var tolerant = (places) => (value) => {
+  if (!isObject(value)) return mistyped("object");
+  for (const key in places) {
+    const [test2, ways, isRequired, fallback] = places[key];
+    const found = Object.hasOwn(value, key) ? value[key] : void 0;
+    const flaws = found === void 0 ? void 0 : test2(found);
+    if (flaws) {
+      const isTolerated = ways.includes("e") || found === null && ways.includes("n");
+      if (!changes || !isTolerated || isRequired && !fallback) return under(key, flaws);
+      changes.push(() => {
+        value[key] = found;
+      });
+      if (fallback) value[key] = fallback();
+      else delete value[key];
+    } else if (found === void 0 && isRequired) return flaw("required", { missingProperty: key });
+  }
+  return void 0;
+};
+var skipping = (item) => {
+  const whole = array(item);
+  return (value) => {
+    if (!changes || !Array.isArray(value)) return whole(value);
+    const before = [...value];
+    const kept = before.filter((one) => !item(one));
+    if (kept.length === before.length) return void 0;
+    changes.push(() => refill(value, before));
+    refill(value, kept);
+    return void 0;
+  };
+};
+function refill(list, items) {
+  list.length = 0;
+  for (const item of items) list.push(item);
+}
+function tolerated(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      let flaws = tests[title](value);
+      if (flaws) {
+        changes = [];
+        flaws = tests[title](value);
+        if (flaws) undo(changes);
+        changes = void 0;
+      }
+      check.errors = flaws ?? null;
+      return !flaws;
+    };
+    checks[title] = check;
+  }
+  return checks;
+}
 var compiled0 = validate0;
 var schema0 = { "type": ["object", "null"], "additionalProperties": true, "$id": "/compiled0" };
 function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -97,10 +153,13 @@ function validate0(data, { instancePath = "", parentData, parentDataProperty, ro
 var form0 = moment("date-time", /^(?:\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))|(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)-02-29)t(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i);
 var $LoadedModel = object({ "provider": string, "model_name": string, "url": string, "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)), "display_name": string });
 var $Model = object({ "id": string, "provider": string, "url": string }, { "display_name": types({ "string": string, "null": nil }) });
-var $SessionInfo = object({ "id": string, "workspace_id": string, "model_provider": string, "model_name": string, "created_at": all(string, form0), "status": string }, { "folder_id": types({ "string": string, "null": nil }), "agent_id": types({ "string": string, "null": nil }), "title": types({ "string": string, "null": nil }), "model_url": types({ "string": string, "null": nil }), "context_window": all(integer, minimum(1)), "temperature": all(number, minimum(0)) });
+var $SessionInfo = all(tolerant({ "context_window": [all(integer, minimum(1)), "e", false], "temperature": [all(number, minimum(0)), "e", false] }), object({ "id": string, "workspace_id": string, "model_provider": string, "model_name": string, "created_at": all(string, form0), "status": string }, { "folder_id": types({ "string": string, "null": nil }), "agent_id": types({ "string": string, "null": nil }), "title": types({ "string": string, "null": nil }), "model_url": types({ "string": string, "null": nil }) }));
 var $SessionMessage = object({ "role": string, "content": string, "created_at": all(string, form0) }, { "metadata": compiled(compiled0) });
+var $SessionMessages = skipping($SessionMessage);
+var $Sessions = skipping($SessionInfo);
 var $Workspace = object({ "id": string, "path": string, "name": string, "created_at": all(string, form0), "index_status": string }, { "last_indexed_at": any(nil, all(string, form0)), "index_progress": all(number, minimum(0), maximum(1)), "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)) });
-var made = checked({ "AgentFailureMessage": object({ "type": constant("error"), "error": string }), "CommandApprovalRequestMessage": object({ "type": constant("command.request_approval"), "request_id": string, "tool": string, "arguments": object({}) }, { "message": types({ "string": string, "null": nil }) }), "DeletedSession": object({ "success": constant(true) }), "FaultBody": object({ "detail": any(string, array(object({ "msg": string }, { "loc": array(types({ "string": string, "integer": integer })), "type": string }))) }), "FinalMessage": object({ "type": constant("assistant.message_final"), "message": string }, { "metadata": object({}, { "iterations": all(integer, minimum(0)), "success": boolean, "test_attempts": all(integer, minimum(0)), "max_iterations_reached": boolean }) }), "Health": object({ "status": values("healthy") }, { "version": string, "protocol_version": string }), "IndexCompleteMessage": object({ "workspace_id": string, "index_status": constant("complete"), "index_progress": all(number, minimum(0), maximum(1)) }, { "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, form0)) }), "IndexErrorMessage": object({ "error": string }), "IndexFailedMessage": object({ "workspace_id": string, "index_status": constant("failed"), "index_progress": all(number, minimum(0), maximum(1)) }, { "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, form0)) }), "IndexPartialMessage": object({ "workspace_id": string, "index_status": constant("partial"), "index_progress": all(number, minimum(0), maximum(1)) }, { "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, form0)) }), "IndexProgressMessage": object({ "workspace_id": string, "index_status": string, "index_progress": all(number, minimum(0), maximum(1)) }, { "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, form0)) }), "IndexedWorkspace": object({ "success": constant(true), "workspace_id": string, "module_id": string, "stats": object({}) }), "LoadedModel": $LoadedModel, "MessageDeltaMessage": object({ "type": constant("assistant.message_delta"), "delta": string }), "ModelList": object({ "models": array($Model) }), "ModelStatus": object({ "is_loaded": boolean, "current_model": any(nil, $LoadedModel) }), "PatchProposedMessage": object({ "type": constant("patch.proposed"), "id": string, "file_path": string, "diff": string }, { "base_hash": types({ "string": string, "null": nil }), "rationale": types({ "string": string, "null": nil }) }), "PlanMessage": object({ "type": constant("agent.plan"), "steps": array(string) }, { "rationale": types({ "string": string, "null": nil }) }), "PongMessage": object({ "type": constant("server.pong"), "timestamp": all(string, form0) }), "ServerErrorMessage": object({ "type": constant("server.error"), "error": object({ "code": string, "message": string }) }), "ServerHelloMessage": object({ "type": constant("server.hello"), "protocol_version": string, "server_info": object({ "version": string }, { "model": object({ "provider": string, "model_name": string }, { "capabilities": array(string) }), "capabilities": array(string) }) }), "SessionInfo": $SessionInfo, "SessionMessages": array($SessionMessage), "Sessions": array($SessionInfo), "SwitchedModel": object({ "success": constant(true), "new_model": string, "message": string }, { "old_model": types({ "string": string, "null": nil }) }), "ThinkingMessage": object({ "type": constant("assistant.thinking"), "phase": string, "message": string }), "ToolApprovalRequestMessage": object({ "type": constant("tool.request_approval"), "request_id": string, "tool": string, "arguments": object({}) }, { "message": types({ "string": string, "null": nil }) }), "ToolResultMessage": object({ "type": constant("assistant.tool_result"), "tool": string, "result": object({}, { "success": boolean, "error": string }) }), "ToolUseMessage": object({ "type": constant("assistant.tool_use"), "tool": string, "arguments": object({}) }), "UnloadedModel": object({ "success": constant(true), "message": string, "model": string }), "WatchState": object({ "running": boolean }, { "success": boolean, "stopped": boolean, "module_id": types({ "string": string, "null": nil }) }), "Workspace": $Workspace, "WorkspacePolicy": object({ "allowed_read_globs": array(string), "allowed_write_globs": array(string), "blocked_globs": array(string), "command_approval": values("always", "never", "prompt"), "allowed_commands": array(string), "blocked_commands": array(string), "network_enabled": boolean, "auto_approve_simple_changes": boolean, "auto_approve_tests": boolean, "auto_approve_tools": array(string) }), "Workspaces": array($Workspace) });
+var $Workspaces = skipping($Workspace);
+var made = checked({ "AgentFailureMessage": object({ "type": constant("error"), "error": string }), "CommandApprovalRequestMessage": object({ "type": constant("command.request_approval"), "request_id": string, "tool": string, "arguments": object({}) }, { "message": types({ "string": string, "null": nil }) }), "DeletedSession": object({ "success": constant(true) }), "FaultBody": object({ "detail": any(string, array(object({ "msg": string }, { "loc": array(types({ "string": string, "integer": integer })), "type": string }))) }), "FinalMessage": object({ "type": constant("assistant.message_final"), "message": string }, { "metadata": object({}, { "iterations": all(integer, minimum(0)), "success": boolean, "test_attempts": all(integer, minimum(0)), "max_iterations_reached": boolean }) }), "Health": object({ "status": values("healthy") }, { "version": string, "protocol_version": string }), "IndexCompleteMessage": object({ "workspace_id": string, "index_status": constant("complete"), "index_progress": all(number, minimum(0), maximum(1)) }, { "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, form0)) }), "IndexErrorMessage": object({ "error": string }), "IndexFailedMessage": object({ "workspace_id": string, "index_status": constant("failed"), "index_progress": all(number, minimum(0), maximum(1)) }, { "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, form0)) }), "IndexPartialMessage": object({ "workspace_id": string, "index_status": constant("partial"), "index_progress": all(number, minimum(0), maximum(1)) }, { "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, form0)) }), "IndexProgressMessage": object({ "workspace_id": string, "index_status": string, "index_progress": all(number, minimum(0), maximum(1)) }, { "total_files": all(integer, minimum(0)), "indexed_files": all(integer, minimum(0)), "total_chunks": all(integer, minimum(0)), "last_indexed_at": any(nil, all(string, form0)) }), "IndexedWorkspace": object({ "success": constant(true), "workspace_id": string, "module_id": string, "stats": object({}) }), "LoadedModel": $LoadedModel, "MessageDeltaMessage": object({ "type": constant("assistant.message_delta"), "delta": string }), "ModelList": object({ "models": array($Model) }), "ModelStatus": object({ "is_loaded": boolean, "current_model": any(nil, $LoadedModel) }), "PatchProposedMessage": object({ "type": constant("patch.proposed"), "id": string, "file_path": string, "diff": string }, { "base_hash": types({ "string": string, "null": nil }), "rationale": types({ "string": string, "null": nil }) }), "PlanMessage": object({ "type": constant("agent.plan"), "steps": array(string) }, { "rationale": types({ "string": string, "null": nil }) }), "PongMessage": object({ "type": constant("server.pong"), "timestamp": all(string, form0) }), "ServerErrorMessage": object({ "type": constant("server.error"), "error": object({ "code": string, "message": string }) }), "ServerHelloMessage": object({ "type": constant("server.hello"), "protocol_version": string, "server_info": object({ "version": string }, { "model": object({ "provider": string, "model_name": string }, { "capabilities": array(string) }), "capabilities": array(string) }) }), "SessionInfo": $SessionInfo, "SessionMessages": $SessionMessages, "Sessions": $Sessions, "SwitchedModel": object({ "success": constant(true), "new_model": string, "message": string }, { "old_model": types({ "string": string, "null": nil }) }), "ThinkingMessage": object({ "type": constant("assistant.thinking"), "phase": string, "message": string }), "ToolApprovalRequestMessage": object({ "type": constant("tool.request_approval"), "request_id": string, "tool": string, "arguments": object({}) }, { "message": types({ "string": string, "null": nil }) }), "ToolResultMessage": object({ "type": constant("assistant.tool_result"), "tool": string, "result": object({}, { "success": boolean, "error": string }) }), "ToolUseMessage": object({ "type": constant("assistant.tool_use"), "tool": string, "arguments": object({}) }), "UnloadedModel": object({ "success": constant(true), "message": string, "model": string }), "WatchState": object({ "running": boolean }, { "success": boolean, "stopped": boolean, "module_id": types({ "string": string, "null": nil }) }), "Workspace": $Workspace, "WorkspacePolicy": object({ "allowed_read_globs": array(string), "allowed_write_globs": array(string), "blocked_globs": array(string), "command_approval": values("always", "never", "prompt"), "allowed_commands": array(string), "blocked_commands": array(string), "network_enabled": boolean, "auto_approve_simple_changes": boolean, "auto_approve_tests": boolean, "auto_approve_tools": array(string) }), "Workspaces": $Workspaces });
 var readers = { name: (body) => body["type"] === "server.hello" ? "server.hello" : body["type"] === "assistant.thinking" ? "assistant.thinking" : body["type"] === "agent.plan" ? "agent.plan" : body["type"] === "patch.proposed" ? "patch.proposed" : body["type"] === "tool.request_approval" ? "tool.request_approval" : body["type"] === "command.request_approval" ? "command.request_approval" : body["type"] === "assistant.message_final" ? "assistant.message_final" : body["type"] === "server.error" ? "server.error" : body["type"] === "server.pong" ? "server.pong" : body["type"] === "assistant.message_delta" ? "assistant.message_delta" : body["type"] === "assistant.tool_use" ? "assistant.tool_use" : body["type"] === "assistant.tool_result" ? "assistant.tool_result" : body["type"] === "error" ? "error" : body["index_status"] === "complete" ? "index.complete" : body["index_status"] === "partial" ? "index.partial" : body["index_status"] === "failed" ? "index.failed" : body["index_status"] !== void 0 ? "index.progress" : body["error"] !== void 0 && body["type"] === void 0 && body["index_status"] === void 0 ? "index.error" : void 0, operations: { listWorkspaces: (at) => {
   if (typeof at !== "object" || at === null) return at;
   if (typeof at["workspaces"] === "object" && at["workspaces"] !== null) at = at["workspaces"];
@@ -113,6 +172,6 @@ var readers = { name: (body) => body["type"] === "server.hello" ? "server.hello"
   if (typeof at !== "object" || at === null) return at;
   if (typeof at["messages"] === "object" && at["messages"] !== null) at = at["messages"];
   return at;
-} } };
+} }, tolerant: tolerated({ "SessionInfo": $SessionInfo, "SessionMessages": $SessionMessages, "Sessions": $Sessions, "Workspaces": $Workspaces }) };
 export const checks: Checks = made;
 export const reads: Reads = readers;
