@@ -7,6 +7,7 @@ export interface Section {
 
 const protocols = [
   "ag-ui",
+  "ai-ui",
   "agentsmithy",
   "agentsmithy-1.13",
   "based",
