@@ -310,7 +310,7 @@ export interface ChatInput {
   messageId?: string | undefined;
 }
 
-/** One message of the conversation. Its parts are what the stream has brought, and are told apart by `type`. */
+/** One message of the conversation. Its parts have the content, and their `type` names what they are. */
 export interface UiMessage {
   id: string;
   role: "system" | "user" | "assistant";

@@ -31,11 +31,20 @@ export function* steps(contract: AnyContract, accepts: Accepts, lines: readonly 
     const [asked, opened, at] = [call, carrier, `in line ${index + 1}`];
     if ("call" in line) yield { title: `asks ${call} ${at}`, check: () => request(contract, accepts, line) };
     if ("status" in line) yield { title: `answers ${asked} ${at}`, check: () => answer(contract, asked, line) };
-    if ("wire" in line) {
+    if ("wire" in line && isSentinel(contract, opened, line)) {
+      const data = contract.operations[opened]!.answer.stream!.sentinel!;
+      yield { title: `ends ${opened} ${at}`, check: () => expect(encode({ data })).toBe(line.wire) };
+    } else if ("wire" in line) {
       const title = `carries ${line.message?.type ?? "something unknown"} ${at}`;
       yield { title, check: () => message(contract, accepts, opened, line) };
     }
   }
+}
+
+/** Whether a line is the event that ends its stream, and no message. */
+export function isSentinel({ operations }: AnyContract, carrier: string, { wire, message }: Line<"wire">): boolean {
+  const { sentinel } = operations[carrier]?.answer.stream ?? {};
+  return sentinel !== undefined && message === undefined && eventOf(wire).data === sentinel;
 }
 
 type Line<Key extends string> = Extract<TranscriptLine, { readonly [key in Key]: unknown }>;
