@@ -3,7 +3,7 @@
 // once" is what a page loads before it calls anything, "in all" is that and all that a conversation of the protocol can load with a server as its
 // document describes it, "with resume" is that with a server that offers to resume, and with the first error: nothing of
 // such a conversation is left out.
-// What methods, parameters in headers and transfers of bytes need is left out everywhere: none of these protocols can load it. So is what only a
+// What methods, parameters in headers, headers of streams and transfers of bytes need is left out everywhere: none of these protocols can load it. So is what only a
 // redirected POST, the `fetch` of another package, or a token over plain http loads.
 // What reads refusals and names likely causes (`causes`) is loaded by the first error only: "with resume" alone contains it.
 // A contract's checks of what a client writes (`accepts`) stand behind a dynamic import that only servers reach: no figure contains them.
@@ -11,12 +11,12 @@
 const atOnce = /./;
 const all = {
   // No stream of these protocols can be opened again.
-  streams: /(accepts|channel|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
-  channels: /(accepts|methods|open-stream|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
+  streams: /(accepts|adapted|channel|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
+  channels: /(accepts|adapted|methods|open-stream|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
 };
 const resumed = {
-  streams: /(accepts|channel|reopening|transfer|unusual)[-.]/,
-  channels: /(accepts|methods|open-stream|reopening|transfer|unusual)[-.]/,
+  streams: /(accepts|adapted|channel|reopening|transfer|unusual)[-.]/,
+  channels: /(accepts|adapted|methods|open-stream|reopening|transfer|unusual)[-.]/,
 };
 
 const client = (protocol, when, limit, left) => ({

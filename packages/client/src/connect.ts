@@ -77,7 +77,7 @@ export function connect<Client>(contract: ContractValue<Client, unknown>, connec
     return operating.call(name, input, options);
   }
 
-  function stream(name: string, input: Input, options: ReopenOptions = {}): MessageStream<AnyMessage> {
+  function stream(name: string, input: Input, options: ReopenOptions = {}): MessageStream<AnyMessage, unknown> {
     assertCallOptions(options);
     bind(any, name, input);
     const reading: Reading = { session: sessionOf(input), closedBy: any.operations[name]!.answer.stream!.closedBy };
@@ -116,7 +116,7 @@ function watching(connection: ConnectOptions, { onConnection }: CallOptions): Co
 }
 
 /** Presents a stream whose code is still being loaded. `what` names it in errors. */
-function present<M>(what: string, load: Promise<StreamSource<M>>): MessageStream<M> {
+function present<M>(what: string, load: Promise<StreamSource<M>>): MessageStream<M, unknown> {
   let source: StreamSource<M> | undefined;
   const opened = load.then((it) => {
     source = it;

@@ -48,7 +48,8 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
     const { says } = await why({ status, type, token, redirected });
     const { text, details } = quoteBody(quote);
     const got = `${type || "no content type"}${text ? `, ${JSON.stringify(text)}` : ""}`;
-    throw new Violation(`${name} is answered with ${got}, where ${wanted ?? "nothing"} is declared${says}`, {
+    const what = `${name} is answered with ${got}, where ${wanted ?? "nothing"} is declared${says}`;
+    throw new Violation(what, {
       code: "content_type",
       protocol: contract.name,
       side: "server",

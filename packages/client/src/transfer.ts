@@ -38,10 +38,16 @@ export async function transfer(
       ? await call(name, input, options)
       : await download(send, asText, connection, name, input, options);
   if (answer.headers === undefined) return value;
-  const headers = unbindAnswer(answer.headers, answered!.headers);
+  const headers = readHeaders(contract, name, answered!.headers);
+  return { headers, ...(value !== undefined && { body: value }) };
+}
+
+/** The declared headers of an answer. @throws `Violation` where one is missing or of another type */
+export function readHeaders(contract: AnyContract, name: string, all: Headers): Readonly<Record<string, unknown>> {
+  const headers = unbindAnswer(contract.operations[name]!.answer.headers!, all);
   const origin = { protocol: contract.name, side: "server" as const, subject: name };
   assertChecked(checkOf(contract, contract.checks, inputName(name, "Headers")), headers, origin, "the headers of");
-  return { headers, ...(value !== undefined && { body: value }) };
+  return headers;
 }
 
 function bytesOf(body: unknown, what: string): Bytes {

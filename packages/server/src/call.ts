@@ -10,6 +10,7 @@ import {
   Refusal,
   type Route,
   type StreamCall,
+  type StreamHead,
   type Unbind,
   Violation,
 } from "@parlance/wire";
@@ -89,16 +90,23 @@ export function callOf(context: Context, called: Called, scope: Scope, ask?: Ope
   return new HandlerCall<OpenAsk>(context, called, scope, ask);
 }
 
-export type AnyStreamCall = StreamCall<AnyMessage, Record<string, AnyMessage>, AnySession>;
+export type AnyStreamCall = StreamCall<AnyMessage, Record<string, AnyMessage>, AnySession> &
+  Partial<StreamHead<Readonly<Record<string, unknown>>>>;
 
 /** The `call` argument of a stream's handler. */
 export function streamCallOf(
   context: Context,
   called: Called,
   scope: Scope,
-  { send, ask }: Pick<AnyStreamCall, "send" | "ask">,
+  {
+    send,
+    ask,
+    headers,
+  }: Pick<AnyStreamCall, "send" | "ask"> & { readonly headers: AnyStreamCall["headers"] | undefined },
 ): AnyStreamCall {
-  return new HandlerCall<typeof ask>(context, called, scope, ask, send) as HandlerCall<typeof ask> & AnyStreamCall;
+  const call = new HandlerCall<typeof ask>(context, called, scope, ask, send) as HandlerCall<typeof ask> &
+    AnyStreamCall;
+  return headers ? Object.assign(call, { headers }) : call;
 }
 
 // The getters of both are own properties, so that `{ ...call }` has them. All calls share them: V8 keeps a literal's own getter, and with it

@@ -17,6 +17,7 @@ export type {
   ServerChannel,
   Session,
   StreamCall,
+  StreamHead,
 } from "./contract/calls.js";
 export type { Accepts, Check, CheckError, Checks, ContractValue, Examples, Reader, Reads } from "./contract/check.js";
 export type {

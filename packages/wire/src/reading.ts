@@ -14,9 +14,7 @@ export function reading(what: string, over: () => boolean): Reading {
       next() {
         reader ??= iterator;
         if (reader === iterator || over()) return next();
-        return Promise.reject(
-          misuse(`${what} has a reader already: read it in one loop, for two would share its messages`),
-        );
+        return Promise.reject(misuse(`${what} has a reader already: read it in one loop`));
       },
       async return() {
         if (reader === iterator) reader = undefined;

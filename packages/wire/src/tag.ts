@@ -48,7 +48,7 @@ export function namer({ name, tag }: Contract, reads: Reads): (event: string | u
   if (tag.in === "event") return (event = "message") => event;
   if (tag.in === "property") return (event, body) => valueAt(body, [tag.property]) ?? (tag.event && event);
   const nameOf = reads.name;
-  if (!nameOf) throw misuse(`the contract ${name} does not tell its messages apart: generate it again`);
+  if (!nameOf) throw misuse(`the contract ${name} has no check for names: generate it again`);
   return (_, body) => nameOf(body);
 }
 

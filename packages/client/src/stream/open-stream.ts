@@ -10,7 +10,7 @@ import type { Fields, Requests } from "../request.js";
 import type { Begin, Opening, StreamSource } from "./source.js";
 import { StreamReader } from "./stream.js";
 
-/** Sends an operation whose answer is a stream. With the option `reopen` it is sent again after each loss. */
+/** Sends an operation whose answer is a stream. With the option `reopen` it is sent again after each loss; its answer may have headers. */
 export async function openStream(
   contract: AnyContract,
   connection: ConnectOptions,
@@ -18,11 +18,12 @@ export async function openStream(
   name: string,
   opening: Opening,
 ): Promise<StreamSource<AnyMessage>> {
-  const begin: Begin = (how, connecting) => openOnce(contract, connecting, requests, name, { ...opening, ...how });
-  if (!opening.options.reopen) return begin({}, connection);
-  // Only a page that opens streams again loads what that needs.
-  const { openAgain } = await import("./reopening.js").catch(unloaded);
-  return openAgain(contract, connection, name, opening, begin);
+  const begin: Begin = (how, connecting, asking) =>
+    openOnce(contract, connecting, asking, name, { ...opening, ...how });
+  if (!opening.options.reopen && !contract.operations[name]!.transfer) return begin({}, connection, requests);
+  // Only a page with such a stream loads what that needs.
+  const { openAdapted } = await import("./adapted.js").catch(unloaded);
+  return openAdapted(contract, connection, requests, name, opening, begin);
 }
 
 function openOnce(

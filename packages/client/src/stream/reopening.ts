@@ -5,12 +5,14 @@ import { type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
 import { type Buffer, buffer } from "./buffer.js";
-import type { Begin, Opening, StreamSource } from "./source.js";
+import type { Opening, StreamSource } from "./source.js";
 
 /** Three times the seconds that each further opening may take: see `Rejoins`. */
 const GRACE = 90;
 /** Milliseconds after which an open stream resets the budget, even when it sent only comments. */
 const PROVED = 30_000;
+
+type BeginAgain = (how: Partial<Opening>, connection: ConnectOptions) => StreamSource<AnyMessage>;
 
 /** Sends a GET whose answer is a stream, and sends it again after each loss. */
 export function openAgain(
@@ -18,7 +20,7 @@ export function openAgain(
   connection: ConnectOptions,
   name: string,
   opening: Opening,
-  begin: Begin,
+  begin: BeginAgain,
 ): StreamSource<AnyMessage> {
   const what = `${contract.name}.${name}`;
   const { method } = contract.operations[name]!;
@@ -29,13 +31,13 @@ export function openAgain(
 
 /** Presents the streams opened after each loss as one stream. Each has its own key and its own joins. */
 class ReopenedStream implements StreamSource<AnyMessage> {
-  readonly opened: Promise<void>;
+  readonly opened: Promise<unknown>;
   readonly messages: Buffer<AnyMessage>;
   readonly #what: string;
   readonly #connection: ConnectOptions;
   readonly #onConnection: ConnectOptions["onConnection"];
   readonly #opening: Opening;
-  readonly #begin: Begin;
+  readonly #begin: BeginAgain;
   readonly #life: Lifetime;
   readonly #rejoins: Rejoins;
   readonly #batches = this.#read();
@@ -47,7 +49,7 @@ class ReopenedStream implements StreamSource<AnyMessage> {
   #cancelled = false;
   #finished = false;
 
-  constructor(what: string, connection: ConnectOptions, opening: Opening, begin: Begin) {
+  constructor(what: string, connection: ConnectOptions, opening: Opening, begin: BeginAgain) {
     this.#what = what;
     this.#opening = opening;
     this.#begin = begin;
@@ -137,11 +139,14 @@ class ReopenedStream implements StreamSource<AnyMessage> {
     const attempt = async (request: Lifetime) => {
       if (await sessionEnded()) throw lost;
       const next = this.#next(request, once, key && newKey());
-      const refused = await next.opened.catch((error: unknown) => {
-        if (!(error instanceof Refusal && error.retryable)) throw error;
-        lost.cause = error;
-        return (error.retryAfter ?? 0) * 1000;
-      });
+      const refused = await next.opened.then(
+        () => undefined,
+        (error: unknown) => {
+          if (!(error instanceof Refusal && error.retryable)) throw error;
+          lost.cause = error;
+          return (error.retryAfter ?? 0) * 1000;
+        },
+      );
       return refused ?? next;
     };
     try {

@@ -1,9 +1,11 @@
 import type { AnyMessage, Input, Refusal, ReopenOptions } from "@parlance/wire";
 import type { ConnectOptions } from "../options.js";
+import type { Requests } from "../request.js";
 
 /** A stream before it is presented to its reader. */
 export interface StreamSource<M> {
-  readonly opened: Promise<void>;
+  /** Resolves with headers of the answer, where the contract has some. */
+  readonly opened: Promise<unknown>;
   /** Whether the stream was cancelled before its reader met the end. */
   readonly cancelled: boolean;
   readonly messages: {
@@ -29,5 +31,5 @@ export interface Opening {
   readonly over: (retry: number) => void;
 }
 
-/** Opens the stream of an operation with options that replace the caller's. */
-export type Begin = (how: Partial<Opening>, connection: ConnectOptions) => StreamSource<AnyMessage>;
+/** Opens the stream of an operation with options that replace the caller's, by these requests. */
+export type Begin = (how: Partial<Opening>, connection: ConnectOptions, requests: Requests) => StreamSource<AnyMessage>;

@@ -50,6 +50,10 @@ const parts: Readonly<Record<string, readonly [call: (connect: Connect) => Promi
     { name: "Refusal", status: 404, bare: false },
   ],
   "stream/open-stream.js": [(connect) => last(connect(foldGateway, resuming).send({ content: "x" })), lost(true)],
+  "stream/adapted.js": [
+    (connect) => last(connect(emacsAgent, resuming).events({ session_id: "s" }, { reopen: true })),
+    lost(true),
+  ],
   "stream/reopening.js": [
     (connect) => last(connect(emacsAgent, resuming).events({ session_id: "s" }, { reopen: true })),
     lost(true),

@@ -96,6 +96,8 @@ function downloads(samples: Samples, name: string): ClientCase[] {
 }
 
 function headers(samples: Samples, name: string): ClientCase[] {
+  // The driver reports a stream's messages, not what `opened` resolves with.
+  if (samples.contract.operations[name]!.answer.stream) return [];
   const call = { operation: name, input: samples.input(name), steps: [] };
   return Object.entries(answerHeaders(samples, name) ?? {}).map(([key, value]) => ({
     ...about(samples, name, `header/${key}`, `answer/headers/${key}`),

@@ -56,6 +56,12 @@ export async function readPlainly(
   return told.error ? messages : told.messages;
 }
 
+/** Sends the head of a stream, with the declared headers. */
+export function beginStream(samples: Samples, name: string, exchange: Exchange): void {
+  const { status } = samples.contract.operations[name]!.answer;
+  exchange.begin(status, "text/event-stream", textsOf(answerHeaders(samples, name)));
+}
+
 /** Sends a stream in chunks, with its sentinel, and ends it if it ends by itself. */
 export async function sendStream(
   samples: Samples,
@@ -63,8 +69,8 @@ export async function sendStream(
   exchange: Exchange,
   chunks: readonly (string | Uint8Array)[],
 ): Promise<void> {
-  const { status, stream } = samples.contract.operations[name]!.answer;
-  exchange.begin(status, "text/event-stream");
+  const { stream } = samples.contract.operations[name]!.answer;
+  beginStream(samples, name, exchange);
   for (const chunk of chunks) await exchange.write(chunk);
   if (stream!.sentinel !== undefined) await exchange.write(`data: ${stream!.sentinel}\n\n`);
   if (samples.ends(name)) exchange.end();

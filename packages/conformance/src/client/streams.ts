@@ -5,7 +5,7 @@ import { unknownMessage } from "../server/channel-case.js";
 import type { ClientStep, JsonMessage } from "../steps.js";
 import type { Exchange } from "../tested.js";
 import { framingCases } from "./framing.js";
-import { aboutMutant, meetError, meetFirst, meetMessages, readPlainly } from "./read.js";
+import { aboutMutant, beginStream, meetError, meetFirst, meetMessages, readPlainly } from "./read.js";
 
 /** Streams: each message, framing, ends, missing ends, cuts at each step, unknown messages and those that break their schema. */
 export async function streamCases(samples: Samples, lenient: Lenient): Promise<ClientCase[]> {
@@ -67,7 +67,7 @@ async function send(
   blocks: readonly string[],
   after: Play["after"],
 ): Promise<void> {
-  exchange.begin(samples.contract.operations[name]!.answer.status, "text/event-stream");
+  beginStream(samples, name, exchange);
   // At once: where chunks end is the matter of the framing cases, and each write takes a pause.
   await exchange.write(blocks.join(""));
   if (after === "end") exchange.end();

@@ -4,7 +4,7 @@ import type { Samples } from "../samples.js";
 import type { ClientStep, JsonMessage } from "../steps.js";
 import type { Exchange } from "../tested.js";
 import { answerOf, type TranscriptCall, type TranscriptStep } from "../transcript-call.js";
-import { accepting, meetError, meetFirst, meetHeard, meetMessages, meetRequest } from "./read.js";
+import { accepting, beginStream, meetError, meetFirst, meetHeard, meetMessages, meetRequest } from "./read.js";
 
 /** The calls of the transcripts, from the server's side: the exact bytes as they stand there. */
 export function transcriptCase(samples: Samples, recorded: TranscriptCall): ClientCase | undefined {
@@ -125,7 +125,7 @@ async function talkStream(
   exchange: Exchange,
   asked: Notices,
 ): Promise<void> {
-  exchange.begin(samples.contract.operations[call.call]!.answer.status, "text/event-stream");
+  beginStream(samples, call.call, exchange);
   for (const step of steps)
     if ("inner" in step) await asked.next();
     else await exchange.write(step.wire);

@@ -95,10 +95,13 @@ function writeOperation(page: Page, name: string, operation: Operation): Written
   const messages = `${pascal(name)}Message`;
   const asks = declareAsks(page, `${pascal(name)}Asks`, "server", stream.messages);
   const noAsks = session && `${page.global("Record")}<never, never>`;
-  const call = page.ours("StreamCall", messages, asks.name || noAsks, session);
+  const headers = operation.answer.headers && `${pascal(name)}Headers`;
+  const head = headers === undefined ? "" : ` & ${page.ours("StreamHead", headers)}`;
+  const call = page.ours("StreamCall", messages, asks.name || noAsks, session) + head;
+  const opened = headers === undefined ? "" : `{ headers: ${headers} }`;
   return {
     declarations: [union(messages, schemasOf(page, stream.messages)), ...asks.declarations],
-    client: `${prose}  ${name}(${given}${options}): ${page.ours("MessageStream", messages)};`,
+    client: `${prose}  ${name}(${given}${options}): ${page.ours("MessageStream", messages, opened)};`,
     handler: `${prose}  ${name}(${handed}, call: ${call}): ${page.global("AsyncIterable")}<${messages}> | ${page.global("Promise")}<void>;`,
     session: isOfSession(page, operation) ? { messages, asks: asks.name } : undefined,
   };

@@ -84,15 +84,16 @@ const answeredElsewhere = reasonsBy({
   ),
 });
 
+/** The same for the answer of a stream. */
+const ofStreams = reasonsBy({
+  "cache-control": "is set for streams",
+  "x-accel-buffering": "is set for streams",
+});
+
 function* answered({ headers, stream }: Answer, at: string): Generator<Finding> {
-  if (headers !== undefined && stream !== undefined) {
-    const what = "belong to an answer that is no stream; send their values in the first message";
-    yield inContract("header", `${at}/headers`, what);
-    return;
-  }
   const seen = new Map<string, string>();
   for (const name of Object.keys(headers ?? {})) {
-    const reason = answeredElsewhere.get(name.toLowerCase());
+    const reason = answeredElsewhere.get(name.toLowerCase()) ?? (stream && ofStreams.get(name.toLowerCase()));
     const pointer = `${at}/headers/${escapeStep(name)}`;
     if (reason !== undefined) yield inContract("header", pointer, `the header ${name} ${reason}`);
     else if (seen.has(name.toLowerCase()))

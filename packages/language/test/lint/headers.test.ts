@@ -102,13 +102,16 @@ describe("A header of an answer", () => {
     ]);
   });
 
-  test("is there once, and not beside a stream", () => {
+  test("is there once, and is not one that every stream has", () => {
     expect(of({ headers: { ETag: {}, "X-A": {}, etag: {} } })).toEqual([
       "#/operations/o/answer/headers/etag is the same header as ETag: header names ignore case",
     ]);
-    expect(of({ headers: { vary: {} }, stream: {} })).toEqual([
-      "#/operations/o/answer/headers belong to an answer that is no stream; send their values in the first message",
-    ]);
+    for (const name of ["cache-control", "X-Accel-Buffering"]) {
+      const finding = `#/operations/o/answer/headers/${name} the header ${name} is set for streams`;
+      expect(of({ headers: { [name]: {} }, stream: {} })).toEqual([finding]);
+      expect(of({ headers: { [name]: {} } })).toEqual([]);
+    }
+    expect(of({ headers: { "X-Request-Id": {} }, stream: {} })).toEqual([]);
     expect([of({ stream: {} }), of({})]).toEqual([[], []]);
   });
 });

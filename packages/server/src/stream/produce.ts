@@ -6,6 +6,7 @@ import type { Called, How } from "../hooks.js";
 import { headersDueAfter } from "../limits.js";
 import type { Production } from "../ports.js";
 import { cancelled } from "../reason.js";
+import type { StreamHead } from "./head.js";
 import { SessionMerge } from "./merge.js";
 import { MAX_TAKEN, type OnError, type OnNext, Outgoing } from "./outgoing.js";
 import { hasQuestions, Questions } from "./questions.js";
@@ -14,9 +15,9 @@ import type { Push } from "./writer.js";
 /**
  * Turns a handler's messages into blocks of Server-Sent Events. Resolves with the first message, so that a handler can still refuse with a
  * status, or after one heartbeat without a message, so that no proxy or caller takes the server for dead. Rejects with what the handler threw
- * before that. The scope's end aborts the handler.
+ * before that. The scope's end aborts the handler. `head` is given where the contract has headers of the answer.
  */
-export async function produce(context: Context, called: Called, scope: Scope): Promise<Production> {
+export async function produce(context: Context, called: Called, scope: Scope, head?: StreamHead): Promise<Production> {
   const { contract, options, limits, handlers } = context;
   const described = contract.operations[called.operation]!.answer.stream!;
   const encode = encoderFor(contract, {
@@ -33,6 +34,7 @@ export async function produce(context: Context, called: Called, scope: Scope): P
   const call = streamCallOf(context, called, handler, {
     send: own.send,
     ask: (message, options) => questions.ask(message, options, own.send),
+    headers: head?.set,
   });
   own.begin(handlers[called.operation]!(called.input, call));
   const merged =
@@ -44,6 +46,7 @@ export async function produce(context: Context, called: Called, scope: Scope): P
   const early = await until(waiting, headersDueAfter(limits), handled.first!);
   if (scope.closed) throw scope.reason ?? cancelled();
   if (early && !early.encoded && needsEnd(described)) throw unended(called.operation, described);
+  head?.seal();
   handled.open(early === undefined);
   return handled;
 }

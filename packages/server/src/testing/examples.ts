@@ -8,6 +8,7 @@ import {
   misuse,
   Refusal,
   type Stream,
+  type StreamHead,
 } from "@parlance/wire";
 import { isObject } from "@parlance/wire/json";
 import type { AnyChannel } from "@parlance/wire/link";
@@ -19,7 +20,14 @@ type Input = Readonly<Record<string, unknown>>;
 export function exampleHandlers(contract: AnyContract): Handlers {
   const streams = Object.entries(contract.operations).map(([name, { answer }]) => {
     const { stream } = answer;
-    if (stream) return [name, async (input: Input, call: Cancel) => play(contract, stream, input, call)] as const;
+    if (stream)
+      return [
+        name,
+        async (input: Input, call: Cancel & Partial<StreamHead<object>>) => {
+          call.headers?.(await headersOf(contract, name));
+          return play(contract, stream, input, call);
+        },
+      ] as const;
     return [name, (input: Input) => answerOf(contract, name, input)] as const;
   });
   const channels = Object.entries(contract.channels).map(
@@ -45,11 +53,16 @@ async function answerOf(contract: AnyContract, name: string, input: Input): Prom
   const { schemas, texts } = await examplesOf(contract);
   const body = json === undefined ? text && (texts[name] ?? "") : ofSession(contract, schemas[json], input);
   if (headers === undefined) return body;
-  const example = schemas[inputName(name, "Headers")];
+  return { headers: await headersOf(contract, name), ...(body !== undefined && { body }) };
+}
+
+async function headersOf(contract: AnyContract, name: string): Promise<object> {
+  const { headers = {} } = contract.operations[name]!.answer;
+  const example = (await examplesOf(contract)).schemas[inputName(name, "Headers")];
   const required = Object.keys(headers).filter((key) => headers[key]!.required);
   if (example === undefined && required.length > 0)
     throw missing(contract, `the header ${required.join(" or ")} that ${name} answers`);
-  return { headers: example ?? {}, ...(body !== undefined && { body }) };
+  return (example ?? {}) as object;
 }
 
 function missing({ name }: AnyContract, what: string): Refusal {

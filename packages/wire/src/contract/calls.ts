@@ -78,9 +78,9 @@ export type Bytes = ByteStream | Uint8Array | Blob;
  * What `connect(...).someStream(input)` returns. The request is sent at once; messages are read on demand, by one loop: a second
  * reader rejects with `TypeError`, because two would share the messages.
  */
-export interface MessageStream<M> extends AsyncIterable<M> {
-  /** Resolves when the server accepts the request; rejects with the error otherwise. */
-  readonly opened: Promise<void>;
+export interface MessageStream<M, Opened = void> extends AsyncIterable<M> {
+  /** Resolves when the server accepts the request, with `{ headers }` where the contract has headers of the answer; rejects with the error otherwise. */
+  readonly opened: Promise<Opened>;
   /**
    * Reads the stream to its end and returns its text as the protocol defines it: the appended text, or the final text
    * where the protocol has one. Rejects with `Refusal` when the stream ends in the protocol's error.
@@ -234,6 +234,16 @@ export interface StreamCall<Out, Asks = Record<never, never>, S = never> extends
     message: Out & { readonly type: T },
     options?: AskOptions<Asks[T]>,
   ): Promise<Asks[T]>;
+}
+
+/** The part of a stream's `call` where the contract has headers of the answer. */
+export interface StreamHead<H> {
+  /**
+   * Sets headers of the answer. They are sent with the first message, or after a heartbeat without one.
+   *
+   * @throws `TypeError` after that, and for a value that HTTP would change
+   */
+  headers(values: H): void;
 }
 
 export interface OpenAsk {

@@ -251,7 +251,7 @@ export interface Answer {
   readonly text?: string;
   /** The media type of an answer of bytes, such as application/octet-stream. */
   readonly binary?: string;
-  /** Headers of an answer, by name. The result of the call is an object with them beside the body. */
+  /** Headers of an answer, by name. The result of the call is an object with them beside the body; of a stream, they are sent with its head. */
   readonly headers?: Readonly<Record<string, AnswerHeader>>;
   /** The answer is a stream of Server-Sent Events. */
   readonly stream?: Stream;
