@@ -146,6 +146,8 @@ const records = new Set(["properties", "patternProperties", "dependentSchemas"])
 
 function sameValue(space: Space, keyword: string, a: unknown, b: unknown, seen: Set<string>): boolean {
   if (inner.has(keyword)) return same(space, a as Schema, b as Schema, seen);
+  // A reference beside other keywords: each version refers to its own schema.
+  if (keyword === "$ref") return same(space, { $ref: a as string }, { $ref: b as string }, seen);
   if (lists.has(keyword)) {
     const [ones, others] = [a as Schema[], b as Schema[]];
     return ones.length === others.length && ones.every((one, i) => same(space, one, others[i]!, seen));
