@@ -1,5 +1,4 @@
 import type { AnyContract, AnyMessage, ContractValue } from "@parlance/wire";
-import type { Handlers } from "./call.js";
 import type { ServeOptions } from "./options.js";
 import { type App, serve } from "./serve.js";
 import { type CutOptions, cuttable } from "./testing/cuts.js";
@@ -7,13 +6,17 @@ import { exampleHandlers } from "./testing/examples.js";
 
 /** A call that a double received, by its name in the contract. */
 export type Asked<H> = {
-  readonly [K in keyof H & string]: {
-    readonly operation: K;
-    readonly input: H[K] extends (input: infer I, ...rest: never[]) => unknown ? I : never;
-    /** What the client has sent on a channel so far. */
-    readonly received: readonly Received<H[K]>[];
-  };
+  readonly [K in keyof H & string]: NonNullable<H[K]> extends (...args: never[]) => unknown
+    ? {
+        readonly operation: K;
+        readonly input: InputOf<NonNullable<H[K]>>;
+        /** What the client has sent on a channel so far. */
+        readonly received: readonly Received<H[K]>[];
+      }
+    : Asked<NonNullable<H[K]>>;
 }[keyof H & string];
+
+type InputOf<Handler> = Handler extends (input: infer I, ...rest: never[]) => unknown ? I : never;
 
 type Received<Handler> = Handler extends (input: never, channel: infer C, ...rest: never[]) => unknown
   ? C extends AsyncIterable<infer M extends AnyMessage>
@@ -33,7 +36,7 @@ export interface Double<H> extends App {
  * Makes a test server that answers from the contract's examples, or by the test's own handlers.
  *
  * A stream without a handler sends one example of each message that is no failure, and its first end. A channel does the same when it is open,
- * and then answers requests. Callers are not authenticated, and decisions are answered whether their question is open or not.
+ * and then answers requests. A method is answered with its example, and one with a stream first sends an example of that. Callers are not authenticated, and decisions are answered whether their question is open or not.
  */
 export function double<H>(
   contract: ContractValue<unknown, H>,
@@ -43,15 +46,20 @@ export function double<H>(
   const any = contract as unknown as AnyContract;
   const asked: { operation: string; input: unknown; received: AnyMessage[] }[] = [];
   const received = new WeakMap<Request, AnyMessage[]>();
-  const given = { ...exampleHandlers(any), ...(handlers as Handlers) };
-  const recorded = Object.entries(given).map(([operation, handler]) => [
-    operation,
-    (input: unknown, ...rest: unknown[]) => {
+  const examples = exampleHandlers(any) as Readonly<Record<string, Handler | Readonly<Record<string, Handler>>>>;
+  const recorded = Object.entries({ ...examples, ...(handlers as typeof examples) }).map(([name, handler]) =>
+    typeof handler === "function"
+      ? [name, recorder(name, handler)]
+      : [name, mapped({ ...examples[name], ...handler }, recorder)],
+  );
+
+  function recorder(operation: string, handler: Handler): Handler {
+    return (input, ...rest) => {
       const { request } = rest.at(-1) as { request: Request };
       asked.push({ operation, input, received: messagesOf(request) });
       return handler(input, ...rest);
-    },
-  ]);
+    };
+  }
 
   function messagesOf(request: Request): AnyMessage[] {
     const messages = received.get(request) ?? [];
@@ -72,4 +80,13 @@ export function double<H>(
     },
   });
   return { ...cuttable(app), asked: asked as unknown as Asked<H>[] };
+}
+
+type Handler = (input: unknown, ...rest: unknown[]) => unknown;
+
+function mapped(
+  handlers: Readonly<Record<string, Handler>>,
+  change: (name: string, handler: Handler) => Handler,
+): Record<string, Handler> {
+  return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, change(name, handler)]));
 }

@@ -14,6 +14,15 @@ import type { AnyChannel } from "@parlance/wire/link";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { subjects } from "../../protocols/test/contracts.js";
 
+interface RpcLoose {
+  call(method: string, params: object): Promise<unknown> & AsyncIterable<unknown>;
+  close(): Promise<void>;
+}
+
+/** The session that a result repeats. */
+const sessionIn = (result: object, { session }: AnyContract) =>
+  session !== undefined && Object.hasOwn(result, session) ? { [session]: "mine" } : {};
+
 type AnyClient = Record<string, (input: object, options?: object) => unknown>;
 
 /** The example of a call's body, with whatever else the call needs. */
@@ -54,7 +63,30 @@ describe.each(subjects.map((subject) => ({ name: subject.contract.name, ...subje
       }
     });
 
+    test("answers each method of a channel, and sends what belongs to it", async () => {
+      const methods = Object.entries(contract.methods ?? {});
+      const requests = methods.filter(([, { by, result }]) => by !== "server" && result !== undefined);
+      const paramsOf = (name: string) => {
+        const [frame] = document.schemas[contract.messages[name]!.schema]!.examples as { params: object }[];
+        return { ...frame!.params, ...(contract.session && { [contract.session]: "mine" }) };
+      };
+      for (const name of contract.methods ? Object.keys(contract.channels) : []) {
+        const channel = (await client[name]!({})) as RpcLoose;
+        for (const [method, { stream, result }] of requests) {
+          const made = channel.call(method, paramsOf(method));
+          const [example] = document.schemas[result!]!.examples as object[];
+          expect(await made).toEqual({ ...example, ...sessionIn(example!, contract) });
+          const items: unknown[] = [];
+          for await (const item of made) items.push(item);
+          expect(items).toHaveLength(stream === undefined ? 0 : 1);
+          expect(kit.asked.at(-1)).toMatchObject({ operation: method, input: paramsOf(method) });
+        }
+        await channel.close();
+      }
+    });
+
     test("sends each message of a channel that answers none, and then answers what it is asked", async () => {
+      if (contract.methods) return;
       const exchanges = contract.exchanges?.filter(({ by }) => by === "client") ?? [];
       for (const [name, { server, client: sent, open }] of Object.entries(contract.channels)) {
         const example = (message: string) =>

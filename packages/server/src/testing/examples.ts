@@ -7,6 +7,7 @@ import {
   messageDecoder,
   misuse,
   Refusal,
+  type RpcMethod,
   type Stream,
   type StreamHead,
 } from "@parlance/wire";
@@ -30,9 +31,10 @@ export function exampleHandlers(contract: AnyContract): Handlers {
       ] as const;
     return [name, (input: Input) => answerOf(contract, name, input)] as const;
   });
-  const channels = Object.entries(contract.channels).map(
-    ([name, channel]) => [name, (input: Input, open: AnyChannel) => converse(contract, channel, input, open)] as const,
-  );
+  const channels = Object.entries(contract.channels).map(([name, channel]) => {
+    if (contract.methods) return [name, methodHandlers(contract, contract.methods)] as const;
+    return [name, (input: Input, open: AnyChannel) => converse(contract, channel, input, open)] as const;
+  });
   return Object.fromEntries([...streams, ...channels]) as Handlers;
 }
 
@@ -110,6 +112,26 @@ async function converse(
     const repeated = key === undefined ? {} : { [answer.key ?? key]: (message as unknown as Input)[key] };
     channel.send({ ...example!, ...repeated });
   }
+}
+
+/** Answers each request of a client. A request with a stream first gets an example of its notification. */
+function methodHandlers(contract: AnyContract, methods: Readonly<Record<string, RpcMethod>>): object {
+  const requests = Object.entries(methods).filter(([, { by, result }]) => by !== "server" && result !== undefined);
+  const handler =
+    ({ stream, result }: RpcMethod) =>
+    async (params: Input, { notify }: Notifying) => {
+      const { schemas } = await examplesOf(contract);
+      if (stream !== undefined) {
+        const frame = schemas[contract.messages[stream]!.schema] as { readonly params?: unknown };
+        notify(stream, ofSession(contract, frame.params, params));
+      }
+      return ofSession(contract, schemas[result!], params);
+    };
+  return Object.fromEntries(requests.map(([name, method]) => [name, handler(method)]));
+}
+
+interface Notifying {
+  notify(method: string, params: unknown): unknown;
 }
 
 function isFault({ messages }: AnyContract, name: string): boolean {
