@@ -2,6 +2,7 @@ import { type ConnectOptions, connect } from "@parlance/client";
 import { webSocket } from "@parlance/client/node";
 import type { ClientLine, ClientPeer, Told } from "@parlance/conformance";
 import { type AnyContract, Disconnected, type Json, Refusal, Violation } from "@parlance/wire";
+import { isAnswer, Methods, type Calls as Sending } from "./methods.js";
 
 type ClientStep = ClientLine["steps"][number];
 type JsonMessage = Extract<ClientStep, { readonly send: unknown }>["send"];
@@ -35,6 +36,10 @@ export function caller(contract: AnyContract, options: ConnectOptions = {}): Cli
       }) as Calls;
       const messages: Json[] = [];
       try {
+        if (contract.methods) {
+          await converseByMethods(contract, calls[operation]!, steps, messages);
+          return { messages, error: null };
+        }
         const { answer } = contract.operations[operation] ?? {};
         // The message that opens a channel is an option of its call.
         const opens = contract.channels[operation]?.open?.client;
@@ -112,6 +117,54 @@ async function converse(open: Open, steps: readonly ClientStep[], messages: Json
     // A stream that this side has cancelled ends with an error of its own.
     if (!left) throw error;
   }
+}
+
+/** A channel with methods: requests, notifications and answers are messages too. */
+async function converseByMethods(
+  contract: AnyContract,
+  open: Calls[string],
+  steps: readonly ClientStep[],
+  messages: Json[],
+): Promise<void> {
+  let wake = () => {};
+  let failed: unknown;
+  const arrived = (message: JsonMessage | undefined) => {
+    if (message) messages.push(message);
+    wake();
+  };
+  const answers = steps.flatMap((step) => ("send" in step && isAnswer(step.send) ? [step.send.id] : []));
+  const methods = new Methods(contract, (id) => answers.includes(id as never));
+  const channel = (await open(methods.handlers("client", arrived))) as MethodChannel;
+  methods.attach(channel);
+  let over = false;
+  const closed = channel.closed.finally(() => {
+    over = true;
+    wake();
+  });
+  closed.catch(() => {});
+  let due = 0;
+  for (const step of steps) {
+    if ("receive" in step) {
+      due += step.receive;
+      while (messages.length < due && !over && failed === undefined)
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    } else if ("send" in step && isAnswer(step.send)) await methods.send(step.send);
+    else if ("send" in step)
+      methods.send(step.send).then(arrived, (error: unknown) => {
+        if (error instanceof Violation) failed ??= error;
+        wake();
+      });
+    else if ("close" in step) await channel.close();
+  }
+  await closed;
+  if (failed) throw failed;
+}
+
+interface MethodChannel extends Sending {
+  close(): Promise<void>;
+  readonly closed: Promise<unknown>;
 }
 
 function errorOf(error: unknown): ToldError {

@@ -3,6 +3,7 @@ import type { Act, Called, ServerLine, ServerPeer } from "@parlance/conformance"
 import { type App, Refusal, serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import type { AnyContract } from "@parlance/wire";
+import { type Handling, isAnswer, Methods } from "./methods.js";
 
 type ServerStep = Act["steps"][number];
 type JsonMessage = Extract<ServerStep, { readonly send: unknown }>["send"];
@@ -14,6 +15,7 @@ interface Channel extends AsyncIterable<JsonMessage> {
   ask(message: JsonMessage): Promise<JsonMessage>;
 }
 interface Call {
+  readonly request: Request;
   readonly signal: AbortSignal;
   session(key: string): { ask(message: JsonMessage): Promise<JsonMessage> };
 }
@@ -40,7 +42,7 @@ export class Fixture {
   }
 
   /** The handlers of every operation and channel. */
-  handlers(): Record<string, (...args: never[]) => unknown> {
+  handlers(): Record<string, unknown> {
     const { operations, channels } = this.#contract;
     const plain = Object.entries(operations).map(([name, { answer, binary }]) => [
       name,
@@ -52,7 +54,9 @@ export class Fixture {
     ]);
     const sockets = Object.keys(channels).map((name) => [
       name,
-      (input: Input, channel: Channel, call: Call) => this.#converse(name, input, channel, call),
+      this.#contract.methods
+        ? this.#methods(name)
+        : (input: Input, channel: Channel, call: Call) => this.#converse(name, input, channel, call),
     ]);
     return Object.fromEntries([...plain, ...sockets]);
   }
@@ -151,6 +155,72 @@ export class Fixture {
     }
     void reading;
     void asks;
+  }
+
+  /** The handlers of a channel with methods. Each connection plays its act, which the first message begins. */
+  #methods(name: string): object {
+    const playing = new WeakMap<Request, (message: JsonMessage) => void>();
+    const methods = new WeakMap<Request, Methods>();
+    const handlers = (made: Methods) =>
+      made.handlers("server", (message, call) => {
+        const { request } = call as unknown as Call;
+        if (!playing.has(request)) playing.set(request, this.#play(name, made, call.signal));
+        playing.get(request)!(message);
+      });
+    const names = Object.keys(handlers(new Methods(this.#contract, () => false)));
+    return Object.fromEntries(
+      names.map((method) => [
+        method,
+        (params: unknown, call: Handling & Call) => {
+          const made = methods.get(call.request) ?? new Methods(this.#contract, (id) => this.#answers(name, id));
+          methods.set(call.request, made);
+          return handlers(made)[method]!(params, call);
+        },
+      ]),
+    );
+  }
+
+  /** Whether the act of a channel answers a request by itself. */
+  #answers(name: string, id: unknown): boolean {
+    const acts = (this.#line.acts as readonly Act[]).filter(({ call }) => call === name);
+    return acts.some(({ steps }) => steps.some((step) => "send" in step && step.send.id === id && isAnswer(step.send)));
+  }
+
+  /** Plays the act of a connection; returns what takes its messages. */
+  #play(name: string, methods: Methods, signal: AbortSignal): (message: JsonMessage) => void {
+    const { steps, note } = this.#called(name, {}, { signal } as Call);
+    const messages: JsonMessage[] = [];
+    const answers: JsonMessage[] = [];
+    Object.assign(note, { messages, answers });
+    let read = 0;
+    let wake = () => {};
+    const perform = async () => {
+      for (const step of steps) {
+        if ("receive" in step) {
+          const isNext = ({ type }: JsonMessage, index: number) => index >= read && type === step.receive;
+          while (!messages.some(isNext))
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+          read = messages.findIndex(isNext) + 1;
+        } else if ("send" in step) await methods.send(step.send);
+        else if ("ask" in step) {
+          const place = steps.slice(0, steps.indexOf(step)).filter((one) => "ask" in one).length;
+          methods.send(step.ask).then(
+            (answer) => {
+              answers[place] = answer!;
+            },
+            () => {},
+          );
+        } else if ("fail" in step) methods.fail();
+      }
+    };
+    // The connection may end first.
+    perform().catch(() => {});
+    return (message) => {
+      messages.push(message);
+      wake();
+    };
   }
 
   async #other(step: ServerStep, seen: Map<string, number>, signal: AbortSignal): Promise<void> {

@@ -6,8 +6,9 @@ import { withoutKeyword } from "@parlance/conformance/internal/mutant";
 import { contractValue } from "@parlance/language/value";
 import { type ContractDocument, type Json, Refusal } from "@parlance/wire";
 import { caller } from "../caller.js";
+import { alsoOf } from "./also.js";
 import { type Breaks, proxy } from "./proxy.js";
-import { alsoOf, alteredHeaders } from "./servers.js";
+import { alteredHeaders } from "./servers.js";
 
 /** One fault of a client, by the name that cases know it by. */
 interface Fault {
@@ -90,6 +91,15 @@ function chunked(change: (chunk: Buffer) => Buffer) {
 
 const error = (kind: "disconnected") => ({ kind });
 const altered: Fault["told"] = (told) => ({ ...told, messages: told.messages.map(() => "altered") });
+
+type Sent = Extract<ClientLine["steps"][number], { readonly send: unknown }>["send"];
+
+/** A request or notification with other params, or an answer with another result. */
+function alteredFrame(sent: Sent): Sent {
+  if ("error" in sent) return sent;
+  const key = sent.type === "rpc.result" ? "result" : "params";
+  return { ...sent, [key]: { ...(sent[key] as object), altered: true } };
+}
 
 /** A client that loses the headers of its requests that are named so. */
 const losing = (namesIn: (document: ContractDocument) => readonly string[]): Fault => ({
@@ -228,11 +238,17 @@ export const CLIENT_FAULTS: Readonly<Record<string, Fault>> = {
       ...line,
       steps: line.steps.map((step) =>
         "send" in step && step.send.type !== contract.channels[line.operation]?.open?.client
-          ? { send: { ...step.send, altered: true } }
+          ? { send: contract.methods ? alteredFrame(step.send) : { ...step.send, altered: true } }
           : step,
       ),
     }),
-    also: ["client/transcript/**"],
+    also: ["client/transcript/**", "client/*/cancel/**"],
+  },
+  "no-error": {
+    breaks: {
+      frame: (frame, from) => (from === "client" && frame.payload.includes('"error":') ? [] : [frame]),
+    },
+    also: ["client/transcript/**", "client/*/schema/**"],
   },
   "no-fragments": { breaks: { frame: (frame) => (!frame.fin || frame.opcode === 0 ? [] : [frame]) } },
   "no-pong": { breaks: { frame: (frame) => (frame.opcode === 10 ? [] : [frame]) } },

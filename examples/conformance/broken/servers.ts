@@ -3,7 +3,9 @@ import { withoutKeyword } from "@parlance/conformance/internal/mutant";
 import { contractValue } from "@parlance/language/value";
 import type { ContractDocument, Json } from "@parlance/wire";
 import { listenFixture } from "../fixture.js";
-import { type Asked, type Breaks, type Frame, proxy } from "./proxy.js";
+import { alsoOf } from "./also.js";
+import { inOrder, methodIn, parses, text } from "./frames.js";
+import { type Asked, type Breaks, proxy } from "./proxy.js";
 
 type ServerStep = Act["steps"][number];
 
@@ -21,20 +23,12 @@ interface Fault {
 /** Whether a status refuses wrong input. */
 const isInput = (status: number) => status === 400 || status === 422;
 
-const parses = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
 const accepts = (yes: (asked: Asked, status: number) => boolean, also: readonly string[] = []): Fault => ({
   breaks: { accepts: yes },
   also,
 });
 const tagOf = ({ tag }: ContractDocument["contract"]) => (tag.in === "property" ? tag.property : "parlance");
 const isSend = (step: ServerStep) => "send" in step;
-const text = ({ payload }: Frame) => payload.toString();
 
 /** Changes the last value of every message in an event stream, or of a frame. */
 const altered = (body: string) =>
@@ -86,7 +80,21 @@ const loses = (place: "query" | "header" | "cookie"): Fault => ({
   also: ["server/*/input/**", "server/transcript/**"],
 });
 
+/** Cases of methods that need what the server sends. */
+const METHODS = [
+  "server/*/answer/**",
+  "server/*/ask/**",
+  "server/*/by-id/**",
+  "server/*/late/**",
+  "server/*/cancel/**",
+  "server/*/error/*",
+  "server/*/parse-error",
+  "server/*/batch",
+  "server/*/unknown-method",
+];
+
 const STREAMS = [
+  ...METHODS,
   "server/**/message/**",
   "server/*/order",
   "server/*/once",
@@ -209,7 +217,15 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
       return { body: (body) => sentinels.reduce((text, one) => text.replace(`data: ${one}\n\n`, ""), body) };
     },
   },
-  "no-cancel": { breaks: { keeps: true } },
+  "no-cancel": {
+    breaks: ({ contract }) => {
+      if (!contract.methods) return { keeps: true };
+      const all = [contract.rpc, ...Object.values(contract.methods)];
+      const cancels = new Set(all.flatMap((one) => one?.cancel ?? []));
+      return { frame: (frame, from) => (from === "client" && cancels.has(methodIn(frame) ?? "") ? [] : [frame]) };
+    },
+    also: ["server/*/input/**", "server/*/schema/**", "server/transcript/**"],
+  },
   "no-end": { breaks: { endless: true }, also: ["server/*/sentinel", "server/*/over/*", "server/*/once"] },
   "hang-on-failure": {
     steps: (steps) => steps.map((step) => ("fail" in step ? { hold: true } : step)),
@@ -225,7 +241,21 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
         ...one,
         ...(one.messages && { messages: one.messages.map((message) => ({ ...message, type: "altered" })) }),
       })),
-    also: ["server/*/fragments", "server/*/unknown*"],
+    also: ["server/*/fragments", "server/*/unknown*", "server/*/parse-error", "server/*/batch", "server/*/schema/**"],
+  },
+  "alter-answers": {
+    report: (calls) =>
+      calls.map((one) => ({ ...one, ...(one.answers && { answers: one.answers.map(() => ({ type: "altered" })) }) })),
+    also: METHODS,
+  },
+  "any-batch": {
+    breaks: {
+      frame: (frame) => {
+        const all = parses(text(frame));
+        if (!Array.isArray(all)) return [frame];
+        return all.map((one) => ({ ...frame, payload: Buffer.from(JSON.stringify(one)) }));
+      },
+    },
   },
   "refuse-unknown": {
     breaks: { frame: (frame) => (text(frame).includes("parlance.unknown") ? "close" : [frame]) },
@@ -291,13 +321,14 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
     also: ["server/transcript/**"],
   },
   "ignore-key": {
+    breaks: ({ contract }) => (contract.methods ? { frame: inOrder() } : {}),
     reads: changed(({ exchanges = [] }) => ({
       exchanges: exchanges.map(({ key, ...rest }) => ({
         ...rest,
         answers: rest.answers.map(({ key: _, ...answer }) => answer),
       })),
     })),
-    also: ["server/*/partial/*", "server/*/double/*", "server/transcript/**"],
+    also: ["server/*/partial/*", "server/*/double/*", "server/*/ask/**", "server/transcript/**"],
   },
   "partial-settles": {
     reads: changed(({ exchanges = [] }) => ({
@@ -305,46 +336,6 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
     })),
   },
 };
-
-/** Cases of a keyword that may fall with another: one that holds schemas falls with a keyword inside them, and they with it. */
-export function alsoOf(document: ContractDocument, side: "server" | "client", keyword: string): string[] {
-  const { contract, schemas } = document;
-  if (keyword === "anyOf" || keyword === "oneOf") return [`${side}/*/schema/**`];
-  const ends = [keyword, "anyOf", "additionalProperties"].flatMap((one) => [one, `${one}/**`]);
-  // What breaks one form of an answer may then fit another.
-  const isOfForms = (schema: object = {}) => "anyOf" in schema || "oneOf" in schema;
-  const ofForms = Object.entries(contract.operations).filter(([, { answer }]) => isOfForms(schemas[answer.json!]));
-  return [
-    ...[...ends, "then/**", "else/**"].map((end) => `${side}/*/schema/**/${end}`),
-    ...ofForms.map(([name]) => `${side}/${name}/schema/**`),
-    ...[...alternatives(document)].map((form) => `${side}/*/schema/${form}/**`),
-  ];
-}
-
-/** The forms that stand for one of several, by file and pointer as cases name them, and those inside them: what breaks one may fit another. */
-function alternatives({ schemas, files }: ContractDocument): ReadonlySet<string> {
-  const found = new Set<string>();
-  const refs = (schema: unknown, title: string, isOne: boolean): void => {
-    if (typeof schema !== "object" || schema === null) return;
-    for (const [key, value] of Object.entries(schema))
-      if (key === "$ref" && isOne) {
-        const [path = "", pointer = ""] = String(value).split("#");
-        const file = path === "" ? files[title]! : `messages/${path.split("/").at(-1)}`;
-        const form = `${file.replace(/^messages\/|\.json$/g, "")}${pointer}`;
-        if (found.has(form)) continue;
-        found.add(form);
-        const target = Object.keys(files).find((one) => files[one] === file);
-        const inside = pointer.split("/").slice(1).reduce(stepInto, schemas[target!]);
-        refs(inside, target!, true);
-      } else refs(value, title, isOne || key === "anyOf" || key === "oneOf");
-  };
-  for (const [title, schema] of Object.entries(schemas)) refs(schema, title, false);
-  return found;
-}
-
-function stepInto(schema: unknown, step: string): unknown {
-  return (schema as Readonly<Record<string, unknown>> | undefined)?.[step];
-}
 
 /** A server with one fault, and the patterns of the cases that may fail with its own. */
 export async function brokenServer(

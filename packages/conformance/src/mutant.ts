@@ -201,6 +201,24 @@ export async function messageMutants(
   return found;
 }
 
+/** The mutants of a method's params. What breaks the frame around them has cases of its own. */
+export async function paramsMutants(
+  samples: Samples,
+  lenient: Lenient,
+  call: string,
+  side: Side,
+  method: string,
+): Promise<Mutant[]> {
+  const { params } = samples.contract.methods![method]!;
+  if (params === undefined) return [];
+  const frame = samples.examples(samples.contract.messages[method]!.schema)[0]!.value as Readonly<Record<string, Json>>;
+  const examples = samples.examples(params).map(({ value }) => value);
+  const found = await mutantsOf(samples, params, examples, lenient, (one, value) =>
+    isFlawed(one, call, side, method, { ...frame, params: value }),
+  );
+  return found.map((mutant) => ({ ...mutant, value: { ...frame, params: mutant.value } }));
+}
+
 /** Whether a message breaks its schema; one that is another message, or unknown, does not. */
 function isFlawed(samples: Samples, call: string, side: Side, type: string, value: Json): boolean {
   // A frame of a channel has no event name.

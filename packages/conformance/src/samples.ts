@@ -6,6 +6,7 @@ import {
   bindHeaders,
   type Codec,
   type ContractDocument,
+  checkOf,
   encode,
   isObject,
   type Json,
@@ -146,6 +147,11 @@ export class Samples {
     const { examples = [] } = (this.prose(name).answer ?? {}) as { examples?: string[] };
     const texts: Json[] = examples.length > 0 ? examples : ["text"];
     return (text === undefined ? [null] : texts).map((value, index) => ({ value, at, name: String(index) }));
+  }
+
+  /** Whether a value that the server writes breaks the schema of a title. */
+  isFlawed(title: string, value: Json): boolean {
+    return !checkOf(this.contract, this.contract.checks, title)(value);
   }
 
   /** The messages of one side of a stream or channel. */

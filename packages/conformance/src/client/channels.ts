@@ -5,12 +5,17 @@ import { unknownMessage, usual } from "../server/channel-case.js";
 import { PING, sendFragments } from "../server/frames.js";
 import type { ClientStep, JsonMessage } from "../steps.js";
 import type { Exchange, Frames } from "../tested.js";
+import { methodCases } from "./methods.js";
 import { aboutMutant, accepting, meetError, meetHeard, meetMessages, openUp } from "./read.js";
 
 /** Channels: each message in both directions, frames, closes, cuts at each step, and asks. */
 export async function channelCases(samples: Samples, lenient: Lenient): Promise<ClientCase[]> {
   const cases: ClientCase[] = [];
   for (const name of Object.keys(samples.contract.channels)) {
+    if (samples.contract.methods) {
+      cases.push(...(await methodCases(samples, lenient, name)), ...frames(samples, name), ...ends(samples, name));
+      continue;
+    }
     cases.push(
       ...delivered(samples, name),
       ...sent(samples, name),
@@ -145,14 +150,19 @@ function frames(samples: Samples, name: string): ClientCase[] {
         frames.close(1000);
       },
     }),
-    channelCase(samples, name, {
-      id: "malformed",
-      title: `${name} is violated by a frame that is not JSON`,
-      kill: "lenient-answer",
-      serve: async (frames) => frames.send('{"'),
-      error: "violation",
-    }),
+    ...(samples.contract.methods ? [] : [malformed(samples, name)]),
   ];
+}
+
+/** With methods, a bad frame is answered instead. */
+function malformed(samples: Samples, name: string): ClientCase {
+  return channelCase(samples, name, {
+    id: "malformed",
+    title: `${name} is violated by a frame that is not JSON`,
+    kill: "lenient-answer",
+    serve: async (frames) => frames.send('{"'),
+    error: "violation",
+  });
 }
 
 function ends(samples: Samples, name: string): ClientCase[] {

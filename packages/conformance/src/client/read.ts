@@ -2,6 +2,7 @@ import { fault, Refusal, type RefusalDetails } from "@parlance/wire";
 import { answerHeaders } from "../carried.js";
 import { alike, equal, meet, Unmet } from "../case.js";
 import type { Mutant } from "../mutant.js";
+import { Ids, isAnswer, withoutOwnId } from "../rpc.js";
 import { BYTES, type FlatInput, type Samples } from "../samples.js";
 import { nextMessage } from "../server/read.js";
 import type { JsonMessage, Told, ToldError } from "../steps.js";
@@ -22,6 +23,20 @@ export function meetError(told: Told, kind: ToldError["kind"] | undefined): void
 /** Everything that came, in order. */
 export function meetMessages(told: Told, expected: readonly unknown[]): void {
   meet(alike(expected, told.messages), `the messages ${JSON.stringify(expected)}`, told.error ? told : told.messages);
+}
+
+/**
+ * Everything that came on a channel with methods: what handlers got in order, and the answers in order. Which of the two comes first is up to the
+ * client, as are the ids of answers.
+ */
+export function meetFrames(told: Told, expected: readonly JsonMessage[]): void {
+  const sorted = (messages: readonly JsonMessage[]) =>
+    [...messages].sort((one, other) => Number(isAnswer(one)) - Number(isAnswer(other)));
+  const all = told.messages as readonly JsonMessage[];
+  meet(all.length === expected.length, `the messages ${JSON.stringify(expected)}`, told.error ? told : all);
+  const came = sorted(all);
+  for (const [at, message] of sorted(expected).entries())
+    new Ids().meet(withoutOwnId(message), withoutOwnId(came[at]!));
 }
 
 /**

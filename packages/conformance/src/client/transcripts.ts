@@ -1,10 +1,12 @@
 import { Queue } from "@parlance/wire/link";
 import { type ClientCase, meet, Unmet } from "../case.js";
+import { Ids } from "../rpc.js";
 import type { Samples } from "../samples.js";
+import { nextMessage } from "../server/read.js";
 import type { ClientStep, JsonMessage } from "../steps.js";
 import type { Exchange } from "../tested.js";
 import { answerOf, type TranscriptCall, type TranscriptStep } from "../transcript-call.js";
-import { accepting, beginStream, meetError, meetFirst, meetHeard, meetMessages, meetRequest } from "./read.js";
+import { accepting, beginStream, meetError, meetFirst, meetFrames, meetHeard, meetMessages, meetRequest } from "./read.js";
 
 /** The calls of the transcripts, from the server's side: the exact bytes as they stand there. */
 export function transcriptCase(samples: Samples, recorded: TranscriptCall): ClientCase | undefined {
@@ -31,7 +33,10 @@ export function transcriptCase(samples: Samples, recorded: TranscriptCall): Clie
       },
     };
   }
-  const messages = recorded.steps.flatMap((step) => (fromServer(step) && step.message ? [step.message] : []));
+  // The answer to a frame that could not be read belongs to no request.
+  const messages = recorded.steps.flatMap((step) =>
+    fromServer(step) && step.message && step.message.id !== null ? [step.message] : [],
+  );
   if (messages.length === 0) return undefined;
   const isSocket = samples.contract.channels[call.call] !== undefined;
   const isCut = recorded.end?.how === "cut" && recorded.end.from === "server" && !isCancelled(samples, recorded);
@@ -60,7 +65,8 @@ export function transcriptCase(samples: Samples, recorded: TranscriptCall): Clie
         if (!isSocket && !call.read) meetRequest(samples, call.call, input, exchange);
         await talk(exchange);
       });
-      (isCut && !isSocket ? meetFirst : meetMessages)(told, messages);
+      if (samples.contract.methods) meetFrames(told, messages);
+      else (isCut && !isSocket ? meetFirst : meetMessages)(told, messages);
       meetError(told, isCut ? "disconnected" : undefined);
     },
   };
@@ -101,7 +107,7 @@ function stepsOf(samples: Samples, recorded: TranscriptCall): ClientStep[] {
     if ("inner" in step) {
       wait();
       steps.push({ call: step.inner.call.call, input: step.inner.call.input });
-    } else if (step.from === "server") unread += step.message ? 1 : 0;
+    } else if (step.from === "server") unread += step.message && step.message.id !== null ? 1 : 0;
     else if (step.message) {
       wait();
       steps.push({ send: step.message });
@@ -141,13 +147,22 @@ async function talkChannel(
   asked: Notices,
 ): Promise<void> {
   const frames = exchange.accept();
+  const ids = new Ids();
   for (const step of steps)
     if ("inner" in step) await asked.next();
-    else if (step.from === "server") frames.send(step.wire);
+    else if (step.from === "server") frames.send(withOwnId(samples, ids, step));
+    else if (step.message && samples.contract.methods)
+      ids.meet(step.message, await nextMessage(samples, call.call, frames, "client"));
     else if (step.message) await meetHeard(samples, call.call, frames, step.message as JsonMessage);
   if (end?.from !== "server") return;
   if (end.how === "cut") frames.cut();
   else frames.close(1000);
+}
+
+/** The frame as it stands there; the answer to a request has the id that the client made. */
+function withOwnId(samples: Samples, ids: Ids, { wire, message }: Sent): string {
+  if (!samples.contract.methods || message === undefined || message.id === undefined) return wire;
+  return JSON.stringify({ ...JSON.parse(wire), id: ids.answer(message).id });
 }
 
 function answerAsRecorded({ answer }: TranscriptCall, exchange: Exchange): void {

@@ -1,5 +1,6 @@
 import type { Side } from "@parlance/wire";
 import { alike, meet, type ServerCase } from "../case.js";
+import { UNKNOWN_METHOD } from "../rpc.js";
 import type { Samples } from "../samples.js";
 import type { Act, Called, JsonMessage, ServerStep } from "../steps.js";
 import type { Frames, TestedServer } from "../tested.js";
@@ -72,7 +73,8 @@ export function unknownMessage(
   call: string,
   side: Side,
 ): Readonly<Record<string, string>> | undefined {
-  const { tag, messages } = samples.contract;
+  const { tag, messages, methods } = samples.contract;
+  if (methods) return { jsonrpc: "2.0", method: UNKNOWN_METHOD };
   const constants = samples.names(call, side).flatMap((type) => Object.keys(messages[type]?.shape?.const ?? {}));
   const names = tag.in === "property" ? [tag.property] : [...new Set([...constants, "parlance"])];
   const bodies = names.map((name) => ({ [name]: "parlance.unknown" }));

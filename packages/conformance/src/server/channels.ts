@@ -4,18 +4,23 @@ import type { ServerStep } from "../steps.js";
 import type { Frames } from "../tested.js";
 import { after, channelCase, meetReceived } from "./channel-case.js";
 import { frameCases } from "./frames.js";
+import { methodCases } from "./methods.js";
 import { success } from "./operations.js";
 import { isFaultOf, meetMessage, meetRefusal, shown } from "./read.js";
 
 /** Channels: each message in both directions, the opening, frames, closes. */
 export function channelCases(samples: Samples): ServerCase[] {
-  return Object.keys(samples.contract.channels).flatMap((name) => [
-    ...sent(samples, name),
-    ...received(samples, name),
-    ...frameCases(samples, name),
-    ...closes(samples, name),
-    ...opening(samples, name),
-  ]);
+  return Object.keys(samples.contract.channels).flatMap((name) =>
+    samples.contract.methods
+      ? [...methodCases(samples, name), ...frameCases(samples, name), closed(samples, name)]
+      : [
+          ...sent(samples, name),
+          ...received(samples, name),
+          ...frameCases(samples, name),
+          ...closes(samples, name),
+          ...opening(samples, name),
+        ],
+  );
 }
 
 function sent(samples: Samples, name: string): ServerCase[] {
@@ -69,18 +74,22 @@ async function closeCode(frames: Frames): Promise<number> {
   return frame.close;
 }
 
+function closed(samples: Samples, name: string): ServerCase {
+  return channelCase(samples, name, {
+    id: "close",
+    title: `${name} confirms the client's close`,
+    kill: "no-close",
+    act: success(samples, name),
+    async talk(frames) {
+      frames.close(1000);
+      meet((await closeCode(frames)) !== 1006, "a close frame", "a lost connection");
+    },
+  });
+}
+
 function closes(samples: Samples, name: string): ServerCase[] {
   return [
-    channelCase(samples, name, {
-      id: "close",
-      title: `${name} confirms the client's close`,
-      kill: "no-close",
-      act: success(samples, name),
-      async talk(frames) {
-        frames.close(1000);
-        meet((await closeCode(frames)) !== 1006, "a close frame", "a lost connection");
-      },
-    }),
+    closed(samples, name),
     channelCase(samples, name, {
       id: "end",
       title: `${name} closes with 1000 when its handler is done`,

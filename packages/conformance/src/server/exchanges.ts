@@ -10,7 +10,9 @@ import { Messages, meetMessage, nextMessage, reported } from "./read.js";
 
 /** Asks of either side on a channel or stream. */
 export function exchangeCases(samples: Samples): ServerCase[] {
-  return (samples.contract.exchanges ?? []).flatMap((exchange, index) => {
+  // The requests of methods have cases of their own.
+  const exchanges = samples.contract.methods ? [] : (samples.contract.exchanges ?? []);
+  return exchanges.flatMap((exchange, index) => {
     const at = `contract.json#/exchanges/${index}`;
     const channel = Object.keys(samples.contract.channels).find((name) =>
       samples.names(name, exchange.by).includes(exchange.ask),
@@ -113,7 +115,7 @@ function serverAsks(samples: Samples, name: string, exchange: Exchange, at: stri
   return [...cases, holds("partial", partial, "partial-settles", [one.partial, one.answer], [one.ask], [one.answer])];
 }
 
-async function meetAnswers(peer: TestedServer, name: string, expected: readonly JsonMessage[]): Promise<void> {
+export async function meetAnswers(peer: TestedServer, name: string, expected: readonly JsonMessage[]): Promise<void> {
   const wanted = `the asks to be answered with ${JSON.stringify(expected)}`;
   const answers = (called?: Called) => called?.answers ?? [];
   await reported(peer, name, wanted, answers, (came) => {

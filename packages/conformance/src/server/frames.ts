@@ -94,7 +94,7 @@ function pingCase(samples: Samples, name: string): ServerCase {
 }
 
 /** Meets a pong, and no close before it. */
-async function meetOpen(frames: Frames): Promise<void> {
+export async function meetOpen(frames: Frames): Promise<void> {
   for (const frame of await untilPong(frames)) meet(!("close" in frame), "the channel to go on", shown(frame));
 }
 
@@ -109,7 +109,7 @@ async function meetSilence(samples: Samples, name: string, frames: Frames): Prom
 }
 
 /** What comes before the pong of a ping, or up to a close. */
-async function untilPong(frames: Frames): Promise<Frame[]> {
+export async function untilPong(frames: Frames): Promise<Frame[]> {
   frames.frame(PING, "open");
   const before: Frame[] = [];
   for (;;) {

@@ -1,11 +1,12 @@
 import { isObject, type Json, Violation } from "@parlance/wire";
 import { meet, type ServerCase } from "../case.js";
-import { KEYWORDS, type Lenient, type Mutant, messageMutants, mutantsOf } from "../mutant.js";
+import { KEYWORDS, type Lenient, type Mutant, messageMutants, mutantsOf, paramsMutants } from "../mutant.js";
+import { errorOf, Ids, INVALID_PARAMS, methodsOf, type Sent } from "../rpc.js";
 import type { FlatInput, Samples } from "../samples.js";
 import type { Asking } from "../tested.js";
-import { channelCase } from "./channel-case.js";
+import { channelCase, meetReceived } from "./channel-case.js";
 import { success } from "./operations.js";
-import { meetRefusal, meetRefused } from "./read.js";
+import { meetRefusal, meetRefused, nextMessage } from "./read.js";
 
 /** For each keyword of the schemas of what a client sends, a form that breaks it alone. */
 export async function schemaCases(samples: Samples, lenient: Lenient): Promise<ServerCase[]> {
@@ -107,6 +108,7 @@ function askingWith(samples: Samples, name: string, input: FlatInput): Asking | 
 }
 
 async function messages(samples: Samples, lenient: Lenient, name: string): Promise<ServerCase[]> {
+  if (samples.contract.methods) return methodSchemas(samples, lenient, name);
   const [first] = samples.opening(name).client;
   const found = await messageMutants(samples, lenient, name, "client");
   return found.map(({ value, keyword, at, name: which, type }) =>
@@ -123,4 +125,31 @@ async function messages(samples: Samples, lenient: Lenient, name: string): Promi
       },
     }),
   );
+}
+
+/** Params that break their schema: a request is answered with the error for that, a notification does not reach its handler. */
+async function methodSchemas(samples: Samples, lenient: Lenient, name: string): Promise<ServerCase[]> {
+  const cases: ServerCase[] = [];
+  for (const method of methodsOf(samples, "client"))
+    for (const mutant of await paramsMutants(samples, lenient, name, "client", method.name))
+      cases.push(badParams(samples, name, method, mutant));
+  return cases;
+}
+
+function badParams(samples: Samples, name: string, method: Sent, { value, keyword, at, name: which }: Mutant) {
+  const good = samples.example(name, "client", method.name)!;
+  return channelCase(samples, name, {
+    id: `schema/${which}`,
+    title: `${method.name} refuses params that break ${keyword} at ${at}`,
+    at,
+    kill: `keyword:${keyword}`,
+    act: { call: name, steps: [{ hold: true }] },
+    async talk(frames, peer) {
+      frames.send(JSON.stringify(value));
+      if (method.isRequest)
+        return new Ids().meet(errorOf(good, INVALID_PARAMS), await nextMessage(samples, name, frames));
+      frames.send(samples.frame(name, "client", good));
+      await meetReceived(peer, name, good);
+    },
+  });
 }

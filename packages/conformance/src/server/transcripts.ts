@@ -1,5 +1,6 @@
 import { unfault } from "@parlance/wire";
 import { equal, meet, type ServerCase, Unmet } from "../case.js";
+import { ERROR, Ids, RESULT } from "../rpc.js";
 import type { Samples } from "../samples.js";
 import type { Act, ServerStep } from "../steps.js";
 import type { Asking } from "../tested.js";
@@ -10,7 +11,8 @@ import { meetMessage, nextMessage, openStream } from "./read.js";
 /** The calls of the transcripts: requests, bodies and messages as they stand there. */
 export function transcriptCase(samples: Samples, recorded: TranscriptCall): ServerCase | undefined {
   const { call, at, answer } = recorded;
-  if (samples.contract.channels[call.call]) return channelCase(samples, recorded);
+  if (samples.contract.channels[call.call])
+    return (samples.contract.methods ? methodsCase : channelCase)(samples, recorded);
   if (recorded.end?.how === "cut") return undefined;
   const operation = samples.contract.operations[call.call];
   if (!operation || (operation.answer.stream && !answer)) return operation && streamCase(samples, recorded);
@@ -91,6 +93,41 @@ function streamCase(samples: Samples, recorded: TranscriptCall): ServerCase | un
         if ("inner" in step) await peer.request(askingOf(step.inner));
         else if (step.message) await messages.meet([step.message]);
       opened.abort();
+    },
+  };
+}
+
+/** A channel with methods of a transcript. What the runtime answers by itself is not sent by a handler. */
+function methodsCase(samples: Samples, { call, name, at, steps }: TranscriptCall): ServerCase | undefined {
+  const cancel = samples.contract.rpc?.cancel;
+  const lines = steps.flatMap((step) => ("wire" in step && step.message && step.message.id !== null ? [step] : []));
+  const [first] = lines;
+  if (first?.from !== "client") return undefined;
+  const own = lines.flatMap(({ from, message }): ServerStep[] => {
+    const { type } = message!;
+    const isAnswer = type === RESULT || type === ERROR;
+    if (from === "client") return isAnswer || type === cancel ? [] : [{ receive: type }];
+    return ["id" in message! && !isAnswer ? { ask: message } : { send: message! }];
+  });
+  return {
+    id: `server/transcript/${name}`,
+    side: "server",
+    level: "must",
+    title: `the conversation of ${at} is held as there`,
+    at,
+    kill: "drop-message",
+    acts: [{ call: call.call, steps: [...own, { hold: true }] }],
+    async run(peer) {
+      const frames = await peer.socket(askingOf({ call } as TranscriptCall));
+      if ("status" in frames) throw new Unmet("a WebSocket to open (101)", `${frames.status} ${frames.text}`);
+      const ids = new Ids();
+      try {
+        for (const { from, message } of lines)
+          if (from === "client") frames.send(samples.frame(call.call, "client", ids.answer(message!)));
+          else ids.meet(message!, await nextMessage(samples, call.call, frames));
+      } finally {
+        frames.cut();
+      }
     },
   };
 }
