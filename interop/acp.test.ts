@@ -1,6 +1,4 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { lint } from "@parlance/language/lint";
-import { read } from "@parlance/language/load";
 import type { SchemaObject } from "@parlance/wire";
 import { expect, it } from "vitest";
 import { subschemas } from "../packages/language/src/walk.js";
@@ -8,12 +6,8 @@ import { convert, officialMethods, officialSchema } from "./import-acp.js";
 
 // The contract of ACP beside the schema of its official SDK, of which it was made.
 
-const folder = new URL("acp/", import.meta.url);
+const folder = new URL("../schemas/acp/", import.meta.url);
 const json = (file: string) => JSON.parse(readFileSync(new URL(file, folder), "utf8"));
-
-it("is a sound contract", async () => {
-  expect(await lint(await read(folder.pathname), { descriptions: true })).toEqual([]);
-});
 
 it("has the structure of the official schema, definition by definition", () => {
   const official = convert(officialSchema());

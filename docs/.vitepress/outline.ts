@@ -6,6 +6,7 @@ export interface Section {
 }
 
 const protocols = [
+  "acp",
   "ag-ui",
   "ai-ui",
   "agentsmithy",

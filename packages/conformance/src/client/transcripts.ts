@@ -6,7 +6,16 @@ import { nextMessage } from "../server/read.js";
 import type { ClientStep, JsonMessage } from "../steps.js";
 import type { Exchange } from "../tested.js";
 import { answerOf, type TranscriptCall, type TranscriptStep } from "../transcript-call.js";
-import { accepting, beginStream, meetError, meetFirst, meetFrames, meetHeard, meetMessages, meetRequest } from "./read.js";
+import {
+  accepting,
+  beginStream,
+  meetError,
+  meetFirst,
+  meetFrames,
+  meetHeard,
+  meetMessages,
+  meetRequest,
+} from "./read.js";
 
 /** The calls of the transcripts, from the server's side: the exact bytes as they stand there. */
 export function transcriptCase(samples: Samples, recorded: TranscriptCall): ClientCase | undefined {

@@ -138,7 +138,7 @@ describe("the answers to an ask", () => {
   });
 
   it("exist for every protocol in which a server asks", async () => {
-    expect(new Set(asks.map(({ name }) => name))).toEqual(new Set(["coven", "emacs-agent", "loco", "loco-app"]));
+    expect(new Set(asks.map(({ name }) => name))).toEqual(new Set(["acp", "coven", "emacs-agent", "loco", "loco-app"]));
     const lines = asks.flatMap(({ name, ask, call, view }) => [
       `${name} ${call}: ${ask}`,
       ...view().answers.map(

@@ -9,7 +9,17 @@ import { visible, visibleLine } from "../../src/page/inert.js";
 import type { Row } from "../../src/row.js";
 import { initial, sentenceAt } from "../../src/schema.js";
 
-const names = ["agentsmithy", "agentsmithy-1.13", "based", "coven", "emacs-agent", "fold-gateway", "loco", "loco-app"];
+const names = [
+  "acp",
+  "agentsmithy",
+  "agentsmithy-1.13",
+  "based",
+  "coven",
+  "emacs-agent",
+  "fold-gateway",
+  "loco",
+  "loco-app",
+];
 
 describe.each(names)("the forms of %s", (name) => {
   test("begin with a value that the contract accepts, and each schema has a sentence", async () => {

@@ -1,6 +1,7 @@
 import { docs } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
 import { type ContractDocument, carriersOf, type SchemaObject } from "@parlance/wire";
+import { escapeStep } from "@parlance/wire/internal/pointer";
 import { expect, test } from "vitest";
 import { mapSchema } from "../../src/walk.js";
 import { type Edit, pets } from "../pets.js";
@@ -270,7 +271,7 @@ test.each(cases)("the schemas of %s are in both documents, and each $ref leads t
 const last = ($ref: string) => $ref.split("/").at(-1)!.replaceAll("~1", "/").replaceAll("~0", "~");
 const messagesIn = (channel: string, refs: Loose[] = []) =>
   refs.map(({ $ref }) => {
-    expect($ref).toBe(`#/channels/${channel}/messages/${last($ref)}`);
+    expect($ref).toBe(`#/channels/${channel}/messages/${escapeStep(last($ref))}`);
     return last($ref);
   });
 
@@ -312,7 +313,9 @@ test.each(cases)(
         description: told.description,
         servers: servers.map((server) => ({ $ref: `#/servers/${server}` })),
         parameters: Object.fromEntries(of("path").map(([name, { description = name }]) => [name, { description }])),
-        messages: Object.fromEntries(messages.map((name) => [name, { $ref: `#/components/messages/${name}` }])),
+        messages: Object.fromEntries(
+          messages.map((name) => [name, { $ref: `#/components/messages/${escapeStep(name)}` }]),
+        ),
         query:
           servers.includes("ws") && query.length > 0
             ? { type: "object", properties: Object.fromEntries(query) }

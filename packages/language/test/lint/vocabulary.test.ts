@@ -127,9 +127,13 @@ it("has a change of every keyword of contract.json that compat reports, or a rea
   const reported = new Map([...places(root)].map((place) => [place, "unused"]));
   expect(reported.size).toBeGreaterThan(100);
   for (const folder of folders.filter(({ extended }) => !extended)) {
+    const tried = new Map<string, number>();
     const source = JSON.parse(folder.files["contract.json"]!);
     for (const [place, steps] of uses(source, root)) {
-      if (reported.get(place) === "reported") continue;
+      // A keyword that is silent at three places of a contract is silent at the others.
+      const times = tried.get(place) ?? 0;
+      if (reported.get(place) === "reported" || times === 3) continue;
+      tried.set(place, times + 1);
       const used = steps.reduce((at, step) => at[step], source);
       reported.set(place, isReported(folder, steps, used) ? "reported" : "silent");
     }

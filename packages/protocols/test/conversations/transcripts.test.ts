@@ -6,6 +6,7 @@ import { type AnyChannel, pair } from "@parlance/wire/link";
 import { afterAll, describe, expect, it } from "vitest";
 import { subjects } from "../contracts.js";
 import { isSentinel } from "../transcript.js";
+import { methodsByClient, methodsByServer } from "./methods.js";
 import { type Act, acts, pieces, type Sent } from "./script.js";
 
 // Every contract's transcripts, held with our client and then with our server, whatever pieces the bytes come in. A dialect has no other test.
@@ -191,16 +192,18 @@ describe.each(subjects)("$contract.name", ({ contract, document }) => {
   it.each(transcripts)("our client holds the transcript %s", async (_, lines) => {
     for (const act of acts(contract, lines))
       for (const size of act.kind === "channel" ? [1] : sizes) {
-        await heldByClient(contract, act, size);
+        if (contract.methods) await methodsByClient(contract, act.asked.call, (act as Of<"channel">).sent);
+        else await heldByClient(contract, act, size);
         held[contract.name]!.client++;
       }
   });
 
   it.each(transcripts)("our server holds the transcript %s", async (_, lines) => {
-    const serving = server(contract);
+    const serving = contract.methods ? undefined : server(contract);
     for (const act of acts(contract, lines))
       for (const size of act.asked.request?.body === undefined ? [1] : sizes) {
-        await heldByServer(serving, contract, act, size);
+        if (serving) await heldByServer(serving, contract, act, size);
+        else await methodsByServer(contract, act.asked.call, (act as Of<"channel">).sent);
         held[contract.name]!.server++;
       }
   });

@@ -19,7 +19,8 @@ test.each(readdirSync(schemas, { withFileTypes: true }).flatMap((one) => (one.is
         (text) => `${file}: ${text}`,
       ),
     );
-    expect(told.length).toBeGreaterThan(files.length);
+    // Imported schemas have a sentence of ours for each form, and none for their properties.
+    expect(told.length).toBeGreaterThanOrEqual(files.length);
     expect(told.filter((text) => provenance.test(text) || riddle.test(text))).toEqual([]);
   },
 );

@@ -167,7 +167,9 @@ describe.each(streamed)("A stream of $protocol: $operation", ({ subject, operati
   });
 });
 
-const channels = subjects.flatMap((subject) =>
+const isPlain = ({ contract }: Subject) => contract.methods === undefined;
+
+const channels = subjects.filter(isPlain).flatMap((subject) =>
   Object.entries(subject.contract.channels).map(([name, { server, open }]) => ({
     subject,
     name,
@@ -195,6 +197,7 @@ it.each(channels)(
 );
 
 const sessions = subjects
+  .filter(isPlain)
   .filter(({ contract }) => contract.session !== undefined)
   .map((subject) => ({ subject, protocol: subject.contract.name }));
 
@@ -215,6 +218,94 @@ it.each(sessions)("A session of $protocol refuses what breaks its schema", async
   expect(refused!.missed).toEqual([]);
   expect(refused!.keywords.size).toBeGreaterThan(2);
 });
+
+const withMethods = subjects
+  .filter((subject) => !isPlain(subject))
+  .flatMap((subject) =>
+    Object.keys(subject.contract.channels).map((name) => ({ subject, name, protocol: subject.contract.name })),
+  );
+
+describe.each(withMethods)("The methods of $protocol: $name", ({ subject, name }) => {
+  const { document } = subject;
+  const methods = Object.entries(document.contract.methods!);
+  const [first] = methods.find(([, { by, result }]) => by === "client" && result !== undefined)!;
+
+  /** Calls the first method, whose handler gets the server's ways to send. */
+  async function calling(handlers: object) {
+    const { app, errors } = started(subject, { [name]: handlers });
+    const channel = (await client(subject, app)[name]!({})) as unknown as Methods;
+    onTestFinished(() => channel.close());
+    return { channel, errors };
+  }
+
+  it("refuse params that break their schema where they are sent or asked", async () => {
+    const missed: string[] = [];
+    const keywords = new Set<string>();
+    const attempt = async (method: string, { value, keyword }: Wrong<Json>, call: Sending) => {
+      const { result, ask } = document.contract.methods![method]!;
+      const session = call.session("s");
+      const found =
+        result === undefined
+          ? [
+              await failure(() => call.notify(method, value), "throws"),
+              await failure(() => session.notify(method, value), "throws"),
+            ]
+          : [await failure(() => call.call(method, value), "rejects")];
+      if (ask)
+        found.push(
+          await failure(() => call.ask(method, value), "rejects"),
+          await failure(() => session.ask(method, value), "rejects"),
+        );
+      keywords.add(keyword);
+      for (const one of found)
+        if (one !== `Violation schema of ${method} by the server`)
+          missed.push(`${keyword}: ${one} ${JSON.stringify(value)}`);
+    };
+    const { channel } = await calling({
+      async [first](_: unknown, call: Sending) {
+        for (const [method, { by, params }] of methods)
+          if (by !== "client" && params !== undefined)
+            for (const one of wrong(document, params)) await attempt(method, one, call);
+      },
+    });
+    await channel.call(first, paramsOf(subject, first)).catch(() => {});
+    expect(missed).toEqual([]);
+    expect(keywords.size).toBeGreaterThan(2);
+  });
+
+  it("fail where a handler returns a result that breaks its schema", async () => {
+    let next: Json | undefined;
+    const requests = methods.filter(([, { by, result }]) => by !== "server" && result !== undefined);
+    const { channel, errors } = await calling(Object.fromEntries(requests.map(([method]) => [method, () => next])));
+    let count = 0;
+    for (const [method, { result }] of requests)
+      for (const { value } of wrong(document, result!)) {
+        next = value;
+        count++;
+        await expect(channel.call(method, paramsOf(subject, method))).rejects.toMatchObject({
+          name: "Refusal",
+          code: "internal_error",
+        });
+        const violation = { name: "Violation", code: "schema", side: "server", subject: method };
+        expect(errors.splice(0), JSON.stringify(value)).toMatchObject([violation]);
+      }
+    expect(count).toBeGreaterThan(requests.length);
+  });
+});
+
+const paramsOf = (subject: Subject, method: string) =>
+  (right(subject, method) as AnyMessage & { readonly params?: unknown }).params;
+
+interface Methods {
+  call(method: string, params: unknown): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+interface Sending extends Methods {
+  notify(method: string, params: unknown): Promise<void>;
+  ask(method: string, params: unknown): Promise<unknown>;
+  session(key: string): Pick<Sending, "notify" | "ask">;
+}
 
 const answers = subjects.flatMap((subject) =>
   Object.entries(subject.contract.operations).flatMap(
