@@ -56,7 +56,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
 const choices = "sse, websocket or both";
 const isCarrier = (text: string) => (carriers as readonly string[]).includes(text);
 const carried = (text: string) => (isCarrier(text) ? undefined : `"${text}" is none of ${choices}`);
-const named = (text: string) =>
+export const named = (text: string) =>
   /^[a-z][a-z0-9]*([-.][a-z0-9]+)*$/.test(text)
     ? undefined
     : `"${text}" cannot name a protocol: use lower case, digits and hyphens, such as my-agent`;
@@ -103,13 +103,23 @@ function relativeTo(directory: string, folder: string): string {
   return path.startsWith(".") ? path : `./${path}`;
 }
 
-/** Writes a contract and, beside it, the schemas that its `$schema` refers to; shows them as a tree. */
+/** Writes a contract, and shows its files as a tree. */
 async function write(
   directory: string,
   texts: Readonly<Record<string, string>>,
   io: Io,
   schemas: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
+  const paths = await writeContract(directory, texts, schemas);
+  io.out(`${shownIn(io, dirname(directory))}\n${tree(paths.sort())}`);
+}
+
+/** Writes a contract and, beside it, the schemas that its `$schema` refers to. Returns the files, relative to the folder that the contract is in. */
+export async function writeContract(
+  directory: string,
+  texts: Readonly<Record<string, string>>,
+  schemas: Readonly<Record<string, unknown>> = {},
+): Promise<string[]> {
   // Without it, Git for Windows writes other line ends into the files, and editors keep them.
   const all: Readonly<Record<string, string>> = { ".gitattributes": "* text=auto eol=lf\n", ...texts };
   for (const [file, text] of Object.entries(all)) {
@@ -123,11 +133,10 @@ async function write(
     await writeFile(path, json(schema));
     beside.push(file);
   }
-  const paths = [...Object.keys(all).map((file) => `${basename(directory)}/${file}`), ...beside];
-  io.out(`${shownIn(io, dirname(directory))}\n${tree(paths.sort())}`);
+  return [...Object.keys(all).map((file) => `${basename(directory)}/${file}`), ...beside];
 }
 
-const showNext = (directory: string, io: Io) => {
+export const showNext = (directory: string, io: Io) => {
   const shown = shownIn(io, directory);
   io.out(`
 Edit it, then:
@@ -151,4 +160,4 @@ function tree(paths: readonly string[], indent = ""): string {
     .join("");
 }
 
-const shownIn = (io: Io, path: string) => relative(io.cwd, path) || ".";
+export const shownIn = (io: Io, path: string) => relative(io.cwd, path) || ".";

@@ -5,6 +5,10 @@ import { type Commands, exit, expected, type Io, type Options, sentenceOf, Usage
 
 const commands: Commands = {
   init: { summary: "write a first contract to edit", load: () => import("./init.js") },
+  import: {
+    summary: "make a contract from OpenAPI 3 or JSON Schema",
+    load: () => import("./import.js"),
+  },
   lint: { summary: "list every problem of contracts", load: () => import("./lint.js") },
   generate: { summary: "write TypeScript and validators from contracts", load: () => import("./generate.js") },
   compat: {

@@ -15,6 +15,7 @@ const made: Readonly<Record<string, readonly unknown[]>> = {
   Disconnected: ["no", { code: "closed", retryable: true }],
   ContractError: ["p", [{ rule: "r", file: "f", pointer: "", message: "no" }]],
   GenerateError: ["p", "no"],
+  ImportError: ["no"],
   RedisStoreError: ["timeout", "no"],
   TranscriptError: ["no", 3],
   ToonError: ["no", 3],

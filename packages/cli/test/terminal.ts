@@ -8,6 +8,7 @@ import { run } from "../src/run.js";
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly string[] = [
   "init",
+  "import",
   "lint",
   "generate",
   "compat",
