@@ -149,7 +149,7 @@ function method<Rest extends unknown[]>(carries: unknown, run: (input: Input, ..
 }
 
 function check(contract: AnyContract | undefined): void {
-  if (!contract?.operations) throw misuse("connect needs a contract, such as that of @parlance/protocols/based");
+  if (!contract?.operations) throw misuse("connect needs a contract, such as @parlance/protocols/based");
   const { format, name } = contract;
   if (!(format < 3))
     throw new Violation(`connect needs a contract of format 1 or 2, not ${format}: update @parlance/client`, {

@@ -43,7 +43,11 @@ export function withoutProse(
       absent: absent.get(name)?.length ? absent.get(name) : undefined,
       parameters: parameters(operation.parameters),
       body: operation.body && title(operation.body),
-      transfer: (operation.binary ?? operation.answer?.binary ?? operation.answer?.headers) !== undefined || undefined,
+      transfer:
+        (operation.binary ??
+          operation.answer?.binary ??
+          operation.answer?.headers ??
+          operation.answer?.stream?.lines) !== undefined || undefined,
       answer: operation.answer && {
         ...documented(operation.answer),
         json: operation.answer.json && title(operation.answer.json),

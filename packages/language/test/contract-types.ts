@@ -64,7 +64,8 @@ const DERIVED: Readonly<Record<string, Readonly<Record<string, SchemaObject>>>> 
       items: { type: "string" },
     },
     transfer: {
-      description: "Whether the request or answer has bytes, or the answer has headers. Derived.",
+      description:
+        "Whether the request or answer has bytes, or the answer has headers or is a stream of lines. Derived.",
       const: true,
     },
   },

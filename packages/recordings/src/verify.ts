@@ -44,6 +44,8 @@ export interface Totals {
   unknownTypes: Record<string, number>;
 }
 
+type Message = Extract<Entry, { kind: "event" | "frame" }>;
+
 /** The most names of unknown messages that are counted, and the most rules that are reported. */
 const MAX_NAMES = 200;
 
@@ -294,10 +296,23 @@ export class Verifier {
     if (resuming === "offer") return this.#resumptions.offered(open, bodyOf(text, answer, this.#contract, "server"));
     const names = this.#talk.namesAt(method, target);
     if (status >= 400) return names && checkRefusal(this.#contract, open, names, text, find);
-    if (!asked || this.#contract.operations[asked.name]?.answer.json === undefined) return;
+    if (!asked) return;
+    if (expected?.stream?.lines !== undefined) return this.#lines(open, text, find);
+    if (expected?.json === undefined) return;
     const value = bodyOf(text, answer, this.#contract, "server");
     this.#meetForm("server", this.#talk.rereadingOf(asked.name, "server", value), find);
     this.#talk.checkAnswer(asked.name, value);
+  }
+
+  /** The messages of a body of lines. The last one has no end where the stream was cut. */
+  #lines(open: Open, text: string, find: Find): void {
+    const lines = text.split("\n");
+    const last = lines.pop()!;
+    for (const line of isJson(last) ? [...lines, last] : lines) {
+      if (line.trim() === "") continue;
+      const message = { c: open.c, kind: "event", from: "server", text: line } as Message;
+      this.#meet("server", line, find, () => this.#message(open, message, find));
+    }
   }
 
   /** Reports once that a peer writes another form than the documented one. */
@@ -309,7 +324,7 @@ export class Verifier {
     find("form", message);
   }
 
-  #message(open: Open, entry: Extract<Entry, { kind: "event" | "frame" }>, find: Find): void {
+  #message(open: Open, entry: Message, find: Find): void {
     this.totals.messages++;
     const { asked } = open;
     const { from, text } = entry;
@@ -357,6 +372,15 @@ export class Verifier {
     if (!asked) return;
     const { name, input, session } = asked;
     this.#noted?.({ line: this.#line, connection: c, call: name, input, session, type, ...more });
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

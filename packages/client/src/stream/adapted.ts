@@ -1,12 +1,16 @@
 import type { AnyContract, AnyMessage } from "@parlance/wire";
 import { mediaType } from "@parlance/wire/internal/http";
+import { LineDecoder } from "@parlance/wire/lines";
 import { unloaded } from "../failures.js";
-import type { ConnectOptions } from "../options.js";
+import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
 import type { Requests } from "../request.js";
 import { readHeaders } from "../transfer.js";
 import type { Begin, Opening, StreamSource } from "./source.js";
 
-/** Opens a stream that is opened again after each loss, or whose answer has headers. A page with other streams does not load this. */
+/**
+ * Opens a stream that is opened again after each loss, whose answer has headers, or whose messages are lines. A page with other streams does
+ * not load this.
+ */
 export async function openAdapted(
   contract: AnyContract,
   connection: ConnectOptions,
@@ -15,17 +19,20 @@ export async function openAdapted(
   opening: Opening,
   begin: Begin,
 ): Promise<StreamSource<AnyMessage>> {
-  const { headers: declared } = contract.operations[name]!.answer;
+  const { headers: declared, stream } = contract.operations[name]!.answer;
+  const { lines } = stream!;
   let headers: Readonly<Record<string, unknown>> | undefined;
   const ask: Requests["ask"] = async (...request) => {
     const response = await requests.ask(...request);
-    const isStream = response.ok && mediaType(response.headers.get("Content-Type")) === "text/event-stream";
+    const isStream = response.ok && mediaType(response.headers.get("Content-Type")) === (lines ?? "text/event-stream");
     // Headers of a later join are not those of the stream.
     if (declared && isStream) headers ??= readHeaders(contract, name, response.headers);
-    return response;
+    if (!lines || !isStream || !response.body) return response;
+    return new Response(response.body.pipeThrough(asEvents(connection.maxMessageSize)), response);
   };
   const beginAdapted = (how: Partial<Opening>, connecting: ConnectOptions) =>
-    begin(how, connecting, { ...requests, ask });
+    // Lines have no ids to be resumed by.
+    begin({ ...how, ...(lines && { key: undefined }) }, connecting, { ...requests, ask });
   const source = opening.options.reopen
     ? (await import("./reopening.js").catch(unloaded)).openAgain(contract, connection, name, opening, beginAdapted)
     : beginAdapted({}, connection);
@@ -42,4 +49,31 @@ export async function openAdapted(
     text: (messages) => source.text(messages),
     failure: () => source.failure(),
   };
+}
+
+/** Turns lines of JSON into events, which the rest of the client reads. */
+function asEvents(maxSize = MAX_MESSAGE_SIZE): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new LineDecoder(maxSize);
+  const encoder = new TextEncoder();
+  const block = (lines: readonly string[]) => encoder.encode(lines.map((line) => `data: ${line}\n\n`).join(""));
+  return new TransformStream({
+    transform(bytes, controller) {
+      const lines = decoder.decode(bytes);
+      if (lines.length > 0) controller.enqueue(block(lines));
+    },
+    flush(controller) {
+      // Some servers leave out the last line's end. One that is cut is no JSON, and the stream then stops without it.
+      const [last] = decoder.rest > 0 ? decoder.decode(encoder.encode("\n")) : [];
+      if (last !== undefined && isJson(last)) controller.enqueue(block([last]));
+    },
+  });
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -197,8 +197,12 @@ function* stream(a: Stream, b: Stream, at: string): Generator<Change> {
       `${at}/sentinel`,
       `the event that ends the stream was ${say(a.sentinel)} and is ${say(b.sentinel)}`,
     );
+  if (a.lines !== b.lines)
+    yield inContract(["client"], `${at}/lines`, `the stream was ${framing(a)} and is ${framing(b)}`);
   yield* readings(a, b, at);
 }
+
+const framing = ({ lines }: Stream): string => (lines === undefined ? "text/event-stream" : `lines of ${lines}`);
 
 /** How a client interprets the messages: which one is the failure, where the text is, and what ends them all. */
 function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Generator<Change> {

@@ -138,11 +138,11 @@ function answerOf(document: ContractDocument, { name, operation, told }: Part): 
   const example = recorded(document, name);
   const ends = endsOf(stream);
   return {
-    "text/event-stream": {
+    [stream.lines ?? "text/event-stream"]: {
       schema: {
         type: "string",
         description: [
-          "Server-Sent Events. The data of each is one of:",
+          stream.lines ? "Lines of JSON. Each is one of:" : "Server-Sent Events. The data of each is one of:",
           "",
           ...lines,
           ...(ends ? ["", `It ends with ${ends}.`] : []),

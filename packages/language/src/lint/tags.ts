@@ -47,6 +47,19 @@ export function* tags(subject: Subject): Generator<Finding> {
     }
   }
   if (contract.tag.in === "shape") yield* shapes(subject);
+  for (const [name, { answer }] of Object.entries(contract.operations)) {
+    const { lines, sentinel } = answer.stream ?? {};
+    const at = `/operations/${name}/answer/stream`;
+    if (lines === undefined) continue;
+    if (contract.tag.in === "event")
+      yield inContract(
+        "tag",
+        `${at}/lines`,
+        'has no event names; write "tag": { "in": "property", "property": "type" }',
+      );
+    if (sentinel !== undefined)
+      yield inContract("tag", `${at}/sentinel`, 'is data of an event, and lines are JSON; write "end" with a message');
+  }
 }
 
 function constants({ contract }: Subject, name: string, { shape }: Message): [string, Json][] {

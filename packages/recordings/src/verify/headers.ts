@@ -32,7 +32,9 @@ export function checkRequestType(contract: AnyContract, name: string, headers: H
 export function checkAnswerHeaders(contract: AnyContract, name: string, headers: HeaderList, find: Find): void {
   const { answer } = contract.operations[name]!;
   const text = answer.text ?? answer.binary;
-  const expected = answer.stream ? "text/event-stream" : (text ?? (answer.json && "application/json"));
+  const expected = answer.stream
+    ? (answer.stream.lines ?? "text/event-stream")
+    : (text ?? (answer.json && "application/json"));
   const type = typeIn(headers);
   // Clients take any text for text.
   const fits = type === expected || (text !== undefined && /^text\//.test(text) && /^text\//.test(type));

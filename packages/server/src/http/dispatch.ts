@@ -7,6 +7,7 @@ import type { Called } from "../hooks.js";
 import type { ChannelDelivery, StreamDelivery } from "../ports.js";
 import { isRevoked } from "../reason.js";
 import { StreamHead } from "../stream/head.js";
+import { asLines } from "../stream/lines.js";
 import { produce } from "../stream/produce.js";
 import { type Answer, methodOf } from "./answer.js";
 import { readBody, refuseForm, uploadOf } from "./body.js";
@@ -131,21 +132,25 @@ function answerCall(
   const { answer } = context.contract.operations[called.operation]!;
   if (request.method === "HEAD" && hasEffects(context, called.operation))
     return { status: answer.status, headers: answer.stream ? STREAM_HEADERS : {}, body: "" };
-  if (answer.stream && answer.headers) return answerHeaded(context, streams, request, called, call);
+  if (answer.stream && (answer.headers || answer.stream.lines))
+    return answerAdapted(context, streams, request, called, call);
   if (answer.stream) return streams.deliver(called, request, call, (scope) => produce(context, called, scope));
   return operate(context, called, body, call);
 }
 
-async function answerHeaded(
+/** Answers with a stream whose contract has headers of the answer, or lines instead of events. */
+async function answerAdapted(
   context: Context,
   streams: StreamDelivery,
   request: HttpRequest,
   called: Called,
   call: Scope,
 ): Promise<Answer> {
-  const head = new StreamHead(context.contract, called.operation);
+  const { headers, stream } = context.contract.operations[called.operation]!.answer;
+  const head = headers && new StreamHead(context.contract, called.operation);
   const answer = await streams.deliver(called, request, call, (scope) => produce(context, called, scope, head));
-  return { ...answer, headers: { ...head.sent, ...answer.headers } };
+  const headed = { ...answer, headers: { ...head?.sent, ...answer.headers } };
+  return stream!.lines === undefined ? headed : asLines(headed, stream!.lines);
 }
 
 /** Whether a handler may not run for a HEAD, which is safe to send (RFC 9110, section 9.2.1): it streams, decides an ask or ends a session. */

@@ -194,7 +194,7 @@ export interface TextPlaces {
   readonly final?: Readonly<Record<string, string>>;
 }
 
-/** An answer by Server-Sent Events. */
+/** An answer by Server-Sent Events, or by lines of JSON. */
 export interface Stream {
   /** The messages that the server sends. */
   readonly messages: readonly string[];
@@ -202,6 +202,8 @@ export interface Stream {
   readonly end?: readonly string[];
   /** The data of the event that follows the last message, such as [DONE]. The stream is over with it, and a stream that stops without it was cut. */
   readonly sentinel?: string;
+  /** The media type of a body of lines, each of which is the JSON of a message, such as application/x-ndjson: instead of Server-Sent Events. */
+  readonly lines?: string;
   /** Messages after which the end of the body is an end too, though more may follow. */
   readonly mayEnd?: readonly string[];
   /** The operation that ends the session, and with it this stream. */
@@ -234,7 +236,7 @@ export interface Operation {
   readonly faults?: Readonly<Record<string, OperationFault>>;
   /** Names of `when` that a request may leave out and still mean this operation. Derived. */
   readonly absent?: readonly string[];
-  /** Whether the request or answer has bytes, or the answer has headers. Derived. */
+  /** Whether the request or answer has bytes, or the answer has headers or is a stream of lines. Derived. */
   readonly transfer?: true;
 }
 
@@ -253,7 +255,7 @@ export interface Answer {
   readonly binary?: string;
   /** Headers of an answer, by name. The result of the call is an object with them beside the body; of a stream, they are sent with its head. */
   readonly headers?: Readonly<Record<string, AnswerHeader>>;
-  /** The answer is a stream of Server-Sent Events. */
+  /** The answer is a stream of Server-Sent Events, or of lines of JSON. */
   readonly stream?: Stream;
 }
 
