@@ -3,8 +3,8 @@
 // once" is what a page loads before it calls anything, "in all" is that and all that a conversation of the protocol can load with a server as its
 // document describes it, "with resume" is that with a server that offers to resume, and with the first error: nothing of
 // such a conversation is left out.
-// What methods, parameters in headers, headers of streams and transfers of bytes need is left out everywhere: none of these protocols can load it. So is what only a
-// redirected POST, the `fetch` of another package, or a token over plain http loads.
+// What parameters in headers, headers of streams and transfers of bytes need is left out everywhere: none of these protocols can load it. What methods
+// need is in the figures of ACP alone. Left out is also what only a redirected POST, the `fetch` of another package, or a token over plain http loads.
 // What reads refusals and names likely causes (`causes`) is loaded by the first error only: "with resume" alone contains it.
 // A contract's checks of what a client writes (`accepts`) stand behind a dynamic import that only servers reach: no figure contains them.
 
@@ -13,10 +13,12 @@ const all = {
   // No stream of these protocols can be opened again.
   streams: /(accepts|adapted|channel|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
   channels: /(accepts|adapted|methods|open-stream|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
+  methods: /(accepts|adapted|open-stream|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
 };
 const resumed = {
   streams: /(accepts|adapted|channel|reopening|transfer|unusual)[-.]/,
   channels: /(accepts|adapted|methods|open-stream|reopening|transfer|unusual)[-.]/,
+  methods: /(accepts|adapted|open-stream|reopening|transfer|unusual)[-.]/,
 };
 
 const client = (protocol, when, limit, left) => ({
@@ -52,11 +54,14 @@ export default [
   client("fold-gateway", "at once", "8.4 kB", atOnce),
   client("based", "at once", "9 kB", atOnce),
   client("loco", "at once", "11.7 kB", atOnce),
+  client("acp", "at once", "17.6 kB", atOnce),
   client("fold-gateway", "in all (with streams)", "14.1 kB", all.streams),
   client("based", "in all (with channels)", "16.8 kB", all.channels),
   client("loco", "in all (with channels)", "19.6 kB", all.channels),
+  client("acp", "in all (with methods)", "30 kB", all.methods),
   client("fold-gateway", "with resume", "17.4 kB", resumed.streams),
   client("based", "with resume", "22.6 kB", resumed.channels),
+  client("acp", "with resume", "35.1 kB", resumed.methods),
   client("loco", "with resume", "25.3 kB", resumed.channels),
   edits("whole", "45.9 kB"),
   edits("diffs of git", "11.5 kB", "{ parseStrictly, applyStrictly, formatPatch }"),
