@@ -49,6 +49,8 @@ export const outline: Section[] = [
       { text: "Channels and approvals", link: "/approvals" },
       { text: "Resume and clusters", link: "/resume" },
       { text: "Edits from a model", link: "/edits" },
+      { text: "Talk to any ACP agent", link: "/acp-client" },
+      { text: "Offer an agent to editors", link: "/acp-agent" },
       { text: "Security and deployment", link: "/deployment" },
       { text: "Frameworks", link: "/frameworks" },
       { text: "Runtimes", link: "/runtimes" },
