@@ -31,6 +31,8 @@ export function encodeLine(frame: string): string {
 }
 
 const NEWLINE = 10;
+const CR = 13;
+const BRACE = 123;
 const EMPTY = new Uint8Array();
 
 /** Bytes of the first buffer of a line that comes in pieces, and of the largest that is kept for the next one. */
@@ -91,8 +93,9 @@ export class LineDecoder {
 
   #add(lines: string[], bytes: Uint8Array): void {
     for (const line of this.#textOf(bytes).split("\n")) {
-      const text = line.endsWith("\r") ? line.slice(0, -1) : line;
-      if (text.trim() !== "") lines.push(text);
+      const text = line.charCodeAt(line.length - 1) === CR ? line.slice(0, -1) : line;
+      // Most lines begin with a brace, which needs no search for more.
+      if (text.charCodeAt(0) === BRACE || text.trim() !== "") lines.push(text);
     }
   }
 

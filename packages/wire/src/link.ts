@@ -11,6 +11,7 @@ import { reading } from "./reading.js";
 import { sendAll } from "./send-all.js";
 
 const NONE: AnyMessage[] = [];
+const nothing = () => {};
 
 /** The shared promise that `send` returns while there is room. */
 const ROOM = Promise.resolve();
@@ -154,9 +155,10 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
         side: peer,
         subject: name,
       });
+    if (!options.hold) return void take(text, size, undefined);
     let held: (() => void) | undefined;
     try {
-      held = options.hold?.(size);
+      held = options.hold(size);
     } catch (error) {
       return fail(error, 1008, "too much");
     }
@@ -192,7 +194,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
       return false;
     }
     if (options.receive) {
-      options.receive(message, size, held ?? (() => {}));
+      options.receive(message, size, held ?? nothing);
       return true;
     }
     const before = inbox.weight;
@@ -316,31 +318,30 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     }
   }
 
+  function closedBy(code: number, reason: string, cause?: Disconnected): void {
+    // A browser sends 1001 when its page is closed (RFC 6455, section 7.4.1); a server sends it when it closes, and the client comes back.
+    const confirmed = closing && (code !== 1006 || unheard.length === 0);
+    // 1005 and 1006 stand for a close without a code and for none (RFC 6455, section 7.1.5).
+    const dropped = cancelled && (code === 1005 || code === 1006);
+    const caused = cause && new Disconnected(`${what}: ${cause.message}`, { ...cause, cause, unconfirmed: unheard });
+    if (code === 1000 || confirmed || dropped || (code === 1001 && side === "server")) {
+      end(undefined, caused);
+      settleClosed.resolve({ code, reason });
+    } else {
+      const how = `was closed by the ${peer}: ${code} ${reason}`.trimEnd();
+      const error = caused ?? disconnected(`${what} ${how}`, "closed", true, undefined, unheard);
+      end(error);
+      settleClosed.reject(error);
+    }
+  }
+
   /** What a port that has waited tells while `listen` runs: the callbacks of `options` may need the link, which is not there yet. */
   let early: (() => void)[] | undefined = [];
-  const orLater =
-    <A extends unknown[]>(tell: (...given: A) => void) =>
-    (...given: A): void =>
-      early ? void early.push(() => tell(...given)) : tell(...given);
+  const orLater = (tell: () => void): void => (early ? void early.push(tell) : tell());
   port.listen({
     unread: () => inbox.weight,
-    frame: orLater(receive),
-    close: orLater((code: number, reason: string, cause?: Disconnected) => {
-      // A browser sends 1001 when its page is closed (RFC 6455, section 7.4.1); a server sends it when it closes, and the client comes back.
-      const confirmed = closing && (code !== 1006 || unheard.length === 0);
-      // 1005 and 1006 stand for a close without a code and for none (RFC 6455, section 7.1.5).
-      const dropped = cancelled && (code === 1005 || code === 1006);
-      const caused = cause && new Disconnected(`${what}: ${cause.message}`, { ...cause, cause, unconfirmed: unheard });
-      if (code === 1000 || confirmed || dropped || (code === 1001 && side === "server")) {
-        end(undefined, caused);
-        settleClosed.resolve({ code, reason });
-      } else {
-        const how = `was closed by the ${peer}: ${code} ${reason}`.trimEnd();
-        const error = caused ?? disconnected(`${what} ${how}`, "closed", true, undefined, unheard);
-        end(error);
-        settleClosed.reject(error);
-      }
-    }),
+    frame: (text) => (early ? orLater(() => receive(text)) : receive(text)),
+    close: (code, reason, cause) => orLater(() => closedBy(code, reason, cause)),
   });
   if (early.length === 0) early = undefined;
   else

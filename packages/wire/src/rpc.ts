@@ -223,13 +223,14 @@ class RpcSide {
     this.#outgoing.notified(method, params, size);
     const handler = own(handlers, method);
     if (!handler) return;
+    const run = (given: unknown) => this.#run(handler, method, given, undefined, this.#over.signal);
     // A handler that fails has nobody to answer.
-    this.#run(handler, method, params, undefined, this.#over.signal).catch((error) => {
+    notify(run, params, (error) => {
       if (!this.#over.signal.aborted) failed(error);
     });
   }
 
-  async #run(handler: RpcHandler, method: string, params: unknown, id: RpcId | undefined, signal: AbortSignal) {
+  #run(handler: RpcHandler, method: string, params: unknown, id: RpcId | undefined, signal: AbortSignal): unknown {
     const call: RpcHandling = { id, signal, call: this.call, notify: this.notify };
     const { run } = this.#options;
     return run ? run(handler, params, call, method) : handler(params, call);
@@ -284,8 +285,8 @@ export function rpcAnswer(
 
 /** A handler under its own name: a peer may ask for `constructor`. */
 function own(handlers: RpcHandlers, method: string): RpcHandler | undefined {
-  const handler = Object.hasOwn(handlers, method) ? handlers[method] : undefined;
-  return typeof handler === "function" ? handler : undefined;
+  const handler = handlers[method];
+  return typeof handler === "function" && Object.hasOwn(handlers, method) ? handler : undefined;
 }
 
 function isAbort(error: unknown, signal: AbortSignal): boolean {

@@ -15,6 +15,8 @@ export interface Request {
 /** How a request is answered. */
 export type Answer = { readonly result: unknown } | { readonly refusal: Refusal };
 
+const NONE: readonly Request[] = [];
+
 /** The requests of the peer that are not answered yet, by its ids, which may be of any type. */
 export class Incoming {
   readonly #methods: Readonly<Record<string, RpcMethod>>;
@@ -49,8 +51,8 @@ export class Incoming {
   }
 
   /** Aborts the handlers of the requests that a notification cancels. Returns these requests. */
-  cancelBy(notification: string, params: unknown): Request[] {
-    if (this.#open.size === 0) return [];
+  cancelBy(notification: string, params: unknown): readonly Request[] {
+    if (this.#open.size === 0) return NONE;
     const key = keyOf(params, this.#session);
     const found = [...this.#open.values()].filter(
       ({ method, session }) => this.#methods[method]?.cancel === notification && session === key,

@@ -36,6 +36,8 @@ export interface OutgoingOptions {
   send(message: { readonly type: string; readonly id?: RpcId; readonly params: unknown }): void;
 }
 
+const NONE: readonly Pending[] = [];
+
 /** Requests that were given up, whose answers may still come. */
 const MAX_ABANDONED = 1000;
 
@@ -118,7 +120,8 @@ export class Outgoing {
   notified(method: string, params: unknown, size: number): void {
     if (this.#streams.size === 0) return;
     const key = keyOf(params, this.#options.session);
-    const pending = this.#streams.get(key)?.find(({ stream }) => stream === method);
+    let pending: Pending | undefined;
+    for (const one of this.#streams.get(key) ?? NONE) if (one.stream === method) pending ??= one;
     if (!pending || pending.items.push(params, size)) return;
     const behind = `${this.#options.what}: more than ${this.#options.maxQueued} characters of ${pending.method} wait to be read`;
     pending.items.end(disconnected(behind, "slow_reader", false));
