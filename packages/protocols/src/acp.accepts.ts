@@ -43,12 +43,15 @@ var array = (item) => (value) => {
 var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : flaw("const", { allowedValue });
 var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
 var maximum = (limit) => test((value) => value <= limit, "maximum", { comparison: "<=", limit });
-var all = (...tests) => (value) => {
-  for (const one of tests) {
-    const flaws = one(value);
-    if (flaws) return flaws;
-  }
-  return void 0;
+var all = (...tests) => {
+  if (tests.length === 1) return tests[0];
+  return (value) => {
+    for (let at = 0; at < tests.length; at++) {
+      const flaws = tests[at](value);
+      if (flaws) return flaws;
+    }
+    return void 0;
+  };
 };
 var any = (...tests) => (value) => {
   const found = [];
@@ -69,7 +72,9 @@ function nearest(found, keyword) {
   return best.length === 1 ? best[0] : flaw(keyword, {});
 }
 var tagged = (property, rows, absent, others) => {
-  const tests = new Map(rows.flatMap(([test2, ...values]) => values.map((value) => [value, test2])));
+  const tests = new Map(rows.flatMap(([test3, ...values]) => values.map((value) => [value, test3])));
+  let last;
+  let test2;
   return (value) => {
     if (!isObject(value)) {
       const flaws2 = others?.(value);
@@ -77,7 +82,10 @@ var tagged = (property, rows, absent, others) => {
     }
     const found = value[property];
     if (found === void 0) return absent ? absent(value) : flaw("required", { missingProperty: property });
-    const test2 = tests.get(found);
+    if (found !== last) {
+      last = found;
+      test2 = tests.get(found);
+    }
     if (!test2) return under(property, flaw("enum", { allowedValues: [...tests.keys()], found }));
     const flaws = test2(value);
     return flaws?.map((one) => ({ branch: found, ...one }));
@@ -88,8 +96,9 @@ var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
+    const test2 = tests[title];
     const check = (value) => {
-      check.errors = tests[title](value) ?? null;
+      check.errors = test2(value) ?? null;
       return check.errors === null;
     };
     checks[title] = check;
@@ -432,7 +441,7 @@ var $KillTerminalResponse = object({}, { "_meta": compiled(compiled0) });
 var $LogoutRequest = object({}, { "_meta": compiled(compiled0) });
 var $PermissionOptionId = string;
 var $SelectedPermissionOutcome = object({ "optionId": $PermissionOptionId }, { "_meta": compiled(compiled0) });
-var $RequestPermissionOutcome = tagged("outcome", [[object({ "outcome": constant("cancelled") }), "cancelled"], [all(object({ "outcome": constant("selected") }), $SelectedPermissionOutcome), "selected"]]);
+var $RequestPermissionOutcome = tagged("outcome", [[object({ "outcome": constant("cancelled") }), "cancelled"], [all($SelectedPermissionOutcome), "selected"]]);
 var $SessionId = string;
 var $CancelNotification = object({ "sessionId": $SessionId }, { "_meta": compiled(compiled0) });
 var $CloseSessionRequest = object({ "sessionId": $SessionId }, { "_meta": compiled(compiled0) });
@@ -443,7 +452,7 @@ var $McpServerHttp = object({ "name": string, "url": string, "headers": array($H
 var $McpServerSse = object({ "name": string, "url": string, "headers": array($HttpHeader) }, { "_meta": compiled(compiled0) });
 var $EnvVariable = object({ "name": string, "value": string }, { "_meta": compiled(compiled0) });
 var $McpServerStdio = object({ "name": string, "command": string, "args": array(string), "env": array($EnvVariable) }, { "_meta": compiled(compiled0) });
-var $McpServer = any(tagged("type", [[all(object({ "type": constant("http") }), $McpServerHttp), "http"], [all(object({ "type": constant("sse") }), $McpServerSse), "sse"]]), $McpServerStdio);
+var $McpServer = any(tagged("type", [[all($McpServerHttp), "http"], [all($McpServerSse), "sse"]]), $McpServerStdio);
 var $LoadSessionRequest = object({ "mcpServers": array($McpServer), "cwd": string, "sessionId": $SessionId }, { "additionalDirectories": array(string), "_meta": compiled(compiled0) });
 var $NewSessionRequest = object({ "cwd": string, "mcpServers": array($McpServer) }, { "additionalDirectories": array(string), "_meta": compiled(compiled0) });
 var $Annotations = object({}, { "audience": compiled(compiled4), "lastModified": types({ "string": string, "null": nil }), "priority": all(types({ "number": number, "null": nil }), compiled(compiled5)), "_meta": compiled(compiled0) });
@@ -455,7 +464,7 @@ var $TextResourceContents = object({ "text": string, "uri": string }, { "mimeTyp
 var $BlobResourceContents = object({ "blob": string, "uri": string }, { "mimeType": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
 var $EmbeddedResourceResource = any($TextResourceContents, $BlobResourceContents);
 var $EmbeddedResource = object({ "resource": $EmbeddedResourceResource }, { "annotations": any($Annotations, nil), "_meta": compiled(compiled0) });
-var $ContentBlock = tagged("type", [[all(object({ "type": constant("text") }), $TextContent), "text"], [all(object({ "type": constant("image") }), $ImageContent), "image"], [all(object({ "type": constant("audio") }), $AudioContent), "audio"], [all(object({ "type": constant("resource_link") }), $ResourceLink), "resource_link"], [all(object({ "type": constant("resource") }), $EmbeddedResource), "resource"]]);
+var $ContentBlock = tagged("type", [[all($TextContent), "text"], [all($ImageContent), "image"], [all($AudioContent), "audio"], [all($ResourceLink), "resource_link"], [all($EmbeddedResource), "resource"]]);
 var $PromptRequest = object({ "sessionId": $SessionId, "prompt": array($ContentBlock) }, { "_meta": compiled(compiled0) });
 var $ResumeSessionRequest = object({ "sessionId": $SessionId, "cwd": string }, { "additionalDirectories": array(string), "mcpServers": array($McpServer), "_meta": compiled(compiled0) });
 var $SessionConfigId = string;
@@ -464,7 +473,7 @@ var $SetSessionConfigOptionRequest = all(object({ "sessionId": $SessionId, "conf
 var $SessionModeId = string;
 var $SetSessionModeRequest = object({ "sessionId": $SessionId, "modeId": $SessionModeId }, { "_meta": compiled(compiled0) });
 var $TerminalExitStatus = object({}, { "exitCode": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "signal": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var made = checked({ "AuthenticateFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("authenticate"), "params": $AuthenticateRequest }), "CancelRequestFrame": object({ "jsonrpc": constant("2.0"), "method": constant("$/cancel_request"), "params": $CancelRequestNotification }), "CreateElicitationResponse": all(object({}, { "_meta": compiled(compiled0) }), any(tagged("action", [[all(object({ "action": constant("accept") }), $ElicitationAcceptAction), "accept"], [object({ "action": constant("decline") }), "decline"], [object({ "action": constant("cancel") }), "cancel"]]), all(object({ "action": string }), not(tagged("action", [[object({ "action": constant("accept") }), "accept"], [object({ "action": constant("decline") }), "decline"], [object({ "action": constant("cancel") }), "cancel"]]))))), "CreateTerminalResponse": object({ "terminalId": $TerminalId }, { "_meta": compiled(compiled0) }), "InitializeFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("initialize"), "params": $InitializeRequest }), "KillTerminalResponse": $KillTerminalResponse, "LogoutFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("logout") }, { "params": $LogoutRequest }), "ReadTextFileResponse": object({ "content": string }, { "_meta": compiled(compiled0) }), "ReleaseTerminalResponse": $KillTerminalResponse, "RequestPermissionResponse": object({ "outcome": $RequestPermissionOutcome }, { "_meta": compiled(compiled0) }), "RpcErrorFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "error": object({ "code": integer, "message": string }) }), "RpcResultFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "result": anything }), "SessionCancelFrame": object({ "jsonrpc": constant("2.0"), "method": constant("session/cancel"), "params": $CancelNotification }), "SessionCloseFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/close"), "params": $CloseSessionRequest }), "SessionDeleteFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/delete"), "params": $DeleteSessionRequest }), "SessionListFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/list") }, { "params": $ListSessionsRequest }), "SessionLoadFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/load"), "params": $LoadSessionRequest }), "SessionNewFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/new"), "params": $NewSessionRequest }), "SessionPromptFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/prompt"), "params": $PromptRequest }), "SessionResumeFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/resume"), "params": $ResumeSessionRequest }), "SessionSetConfigOptionFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/set_config_option"), "params": $SetSessionConfigOptionRequest }), "SessionSetModeFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/set_mode"), "params": $SetSessionModeRequest }), "TerminalOutputResponse": object({ "output": string, "truncated": boolean }, { "exitStatus": any($TerminalExitStatus, nil), "_meta": compiled(compiled0) }), "WaitForTerminalExitResponse": object({}, { "exitCode": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "signal": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) }), "WriteTextFileResponse": $KillTerminalResponse });
+var made = checked({ "AuthenticateFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("authenticate"), "params": $AuthenticateRequest }), "CancelRequestFrame": object({ "jsonrpc": constant("2.0"), "method": constant("$/cancel_request"), "params": $CancelRequestNotification }), "CreateElicitationResponse": all(object({}, { "_meta": compiled(compiled0) }), any(tagged("action", [[all($ElicitationAcceptAction), "accept"], [object({ "action": constant("decline") }), "decline"], [object({ "action": constant("cancel") }), "cancel"]]), all(object({ "action": string }), not(tagged("action", [[object({ "action": constant("accept") }), "accept"], [object({ "action": constant("decline") }), "decline"], [object({ "action": constant("cancel") }), "cancel"]]))))), "CreateTerminalResponse": object({ "terminalId": $TerminalId }, { "_meta": compiled(compiled0) }), "InitializeFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("initialize"), "params": $InitializeRequest }), "KillTerminalResponse": $KillTerminalResponse, "LogoutFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("logout") }, { "params": $LogoutRequest }), "ReadTextFileResponse": object({ "content": string }, { "_meta": compiled(compiled0) }), "ReleaseTerminalResponse": $KillTerminalResponse, "RequestPermissionResponse": object({ "outcome": $RequestPermissionOutcome }, { "_meta": compiled(compiled0) }), "RpcErrorFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "error": object({ "code": integer, "message": string }) }), "RpcResultFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "result": anything }), "SessionCancelFrame": object({ "jsonrpc": constant("2.0"), "method": constant("session/cancel"), "params": $CancelNotification }), "SessionCloseFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/close"), "params": $CloseSessionRequest }), "SessionDeleteFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/delete"), "params": $DeleteSessionRequest }), "SessionListFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/list") }, { "params": $ListSessionsRequest }), "SessionLoadFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/load"), "params": $LoadSessionRequest }), "SessionNewFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/new"), "params": $NewSessionRequest }), "SessionPromptFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/prompt"), "params": $PromptRequest }), "SessionResumeFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/resume"), "params": $ResumeSessionRequest }), "SessionSetConfigOptionFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/set_config_option"), "params": $SetSessionConfigOptionRequest }), "SessionSetModeFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/set_mode"), "params": $SetSessionModeRequest }), "TerminalOutputResponse": object({ "output": string, "truncated": boolean }, { "exitStatus": any($TerminalExitStatus, nil), "_meta": compiled(compiled0) }), "WaitForTerminalExitResponse": object({}, { "exitCode": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "signal": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) }), "WriteTextFileResponse": $KillTerminalResponse });
 var readers = { name: (body) => body["jsonrpc"] === "2.0" && body["method"] === "initialize" && body["id"] !== void 0 ? "initialize" : body["jsonrpc"] === "2.0" && body["method"] === "authenticate" && body["id"] !== void 0 ? "authenticate" : body["jsonrpc"] === "2.0" && body["method"] === "logout" && body["id"] !== void 0 ? "logout" : body["jsonrpc"] === "2.0" && body["method"] === "session/new" && body["id"] !== void 0 ? "session/new" : body["jsonrpc"] === "2.0" && body["method"] === "session/load" && body["id"] !== void 0 ? "session/load" : body["jsonrpc"] === "2.0" && body["method"] === "session/resume" && body["id"] !== void 0 ? "session/resume" : body["jsonrpc"] === "2.0" && body["method"] === "session/list" && body["id"] !== void 0 ? "session/list" : body["jsonrpc"] === "2.0" && body["method"] === "session/close" && body["id"] !== void 0 ? "session/close" : body["jsonrpc"] === "2.0" && body["method"] === "session/delete" && body["id"] !== void 0 ? "session/delete" : body["jsonrpc"] === "2.0" && body["method"] === "session/set_mode" && body["id"] !== void 0 ? "session/set_mode" : body["jsonrpc"] === "2.0" && body["method"] === "session/set_config_option" && body["id"] !== void 0 ? "session/set_config_option" : body["jsonrpc"] === "2.0" && body["method"] === "session/prompt" && body["id"] !== void 0 ? "session/prompt" : body["jsonrpc"] === "2.0" && body["method"] === "session/cancel" && body["id"] === void 0 ? "session/cancel" : body["jsonrpc"] === "2.0" && body["method"] === "$/cancel_request" && body["id"] === void 0 ? "$/cancel_request" : body["jsonrpc"] === "2.0" && body["id"] !== void 0 && body["result"] !== void 0 && body["method"] === void 0 ? "rpc.result" : body["jsonrpc"] === "2.0" && body["id"] !== void 0 && body["error"] !== void 0 && body["method"] === void 0 ? "rpc.error" : void 0 };
 export const checks: Checks = made;
 export const reads: Reads = readers;

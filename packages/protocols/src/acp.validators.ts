@@ -56,12 +56,15 @@ var minLength = (limit) => test((value) => {
   return count >= limit;
 }, "minLength", { limit });
 var format = (name, form) => test((value) => form.test(value), "format", { format: name });
-var all = (...tests) => (value) => {
-  for (const one2 of tests) {
-    const flaws = one2(value);
-    if (flaws) return flaws;
-  }
-  return void 0;
+var all = (...tests) => {
+  if (tests.length === 1) return tests[0];
+  return (value) => {
+    for (let at = 0; at < tests.length; at++) {
+      const flaws = tests[at](value);
+      if (flaws) return flaws;
+    }
+    return void 0;
+  };
 };
 var any = (...tests) => (value) => {
   const found = [];
@@ -88,7 +91,9 @@ function nearest(found, keyword) {
   return best.length === 1 ? best[0] : flaw(keyword, {});
 }
 var tagged = (property, rows, absent, others2) => {
-  const tests = new Map(rows.flatMap(([test2, ...values]) => values.map((value) => [value, test2])));
+  const tests = new Map(rows.flatMap(([test3, ...values]) => values.map((value) => [value, test3])));
+  let last;
+  let test2;
   return (value) => {
     if (!isObject(value)) {
       const flaws2 = others2?.(value);
@@ -96,7 +101,10 @@ var tagged = (property, rows, absent, others2) => {
     }
     const found = value[property];
     if (found === void 0) return absent ? absent(value) : flaw("required", { missingProperty: property });
-    const test2 = tests.get(found);
+    if (found !== last) {
+      last = found;
+      test2 = tests.get(found);
+    }
     if (!test2) return under(property, flaw("enum", { allowedValues: [...tests.keys()], found }));
     const flaws = test2(value);
     return flaws?.map((one2) => ({ branch: found, ...one2 }));
@@ -107,8 +115,9 @@ var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
+    const test2 = tests[title];
     const check = (value) => {
-      check.errors = tests[title](value) ?? null;
+      check.errors = test2(value) ?? null;
       return check.errors === null;
     };
     checks[title] = check;
@@ -2778,7 +2787,7 @@ var $EnumOption = object({ "const": string, "title": string }, { "description": 
 var $TitledMultiSelectItems = object({ "anyOf": array($EnumOption) }, { "_meta": compiled(compiled0) });
 var $MultiSelectItems = any(all(object({ "type": constant("string") }), $StringMultiSelectItems), all(object({ "type": string }), not(object({ "type": constant("string") }))), $TitledMultiSelectItems);
 var $MultiSelectPropertySchema = object({ "items": $MultiSelectItems }, { "title": types({ "string": string, "null": nil }), "description": types({ "string": string, "null": nil }), "minItems": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "maxItems": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "default": compiled(compiled2), "_meta": compiled(compiled0) });
-var $ElicitationPropertySchema = any(tagged("type", [[all(object({ "type": constant("string") }), $StringPropertySchema), "string"], [all(object({ "type": constant("number") }), $NumberPropertySchema), "number"], [all(object({ "type": constant("integer") }), $IntegerPropertySchema), "integer"], [all(object({ "type": constant("boolean") }), $BooleanPropertySchema), "boolean"], [all(object({ "type": constant("array") }), $MultiSelectPropertySchema), "array"]]), all(object({ "type": string }), not(tagged("type", [[object({ "type": constant("string") }), "string"], [object({ "type": constant("number") }), "number"], [object({ "type": constant("integer") }), "integer"], [object({ "type": constant("boolean") }), "boolean"], [object({ "type": constant("array") }), "array"]]))));
+var $ElicitationPropertySchema = any(tagged("type", [[all($StringPropertySchema), "string"], [all($NumberPropertySchema), "number"], [all($IntegerPropertySchema), "integer"], [all($BooleanPropertySchema), "boolean"], [all($MultiSelectPropertySchema), "array"]]), all(object({ "type": string }), not(tagged("type", [[object({ "type": constant("string") }), "string"], [object({ "type": constant("number") }), "number"], [object({ "type": constant("integer") }), "integer"], [object({ "type": constant("boolean") }), "boolean"], [object({ "type": constant("array") }), "array"]]))));
 var $ElicitationSchema = object({}, { "type": $ElicitationSchemaType, "title": types({ "string": string, "null": nil }), "properties": all(object({}), others($ElicitationPropertySchema)), "required": compiled(compiled2), "description": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
 var $SessionId = string;
 var $ToolCallId = string;
@@ -2786,7 +2795,7 @@ var $ElicitationSessionScope = object({ "sessionId": $SessionId }, { "toolCallId
 var $ElicitationRequestScope = object({ "requestId": $RequestId });
 var $ElicitationFormMode = all(object({ "requestedSchema": $ElicitationSchema }), any($ElicitationSessionScope, $ElicitationRequestScope));
 var $ElicitationUrlMode = all(object({ "elicitationId": $ElicitationId, "url": all(string, form0) }), any($ElicitationSessionScope, $ElicitationRequestScope));
-var $CreateElicitationRequest = all(object({ "message": string }, { "_meta": compiled(compiled0) }), any(tagged("mode", [[all(object({ "mode": constant("form") }), $ElicitationFormMode), "form"], [all(object({ "mode": constant("url") }), $ElicitationUrlMode), "url"]]), all(object({ "mode": string }), any($ElicitationSessionScope, $ElicitationRequestScope), not(tagged("mode", [[object({ "mode": constant("form") }), "form"], [object({ "mode": constant("url") }), "url"]])))));
+var $CreateElicitationRequest = all(object({ "message": string }, { "_meta": compiled(compiled0) }), any(tagged("mode", [[all($ElicitationFormMode), "form"], [all($ElicitationUrlMode), "url"]]), all(object({ "mode": string }), any($ElicitationSessionScope, $ElicitationRequestScope), not(tagged("mode", [[object({ "mode": constant("form") }), "form"], [object({ "mode": constant("url") }), "url"]])))));
 var $ReadTextFileRequest = object({ "sessionId": $SessionId, "path": string }, { "line": all(types({ "integer": integer, "null": nil }), compiled(compiled3)), "limit": all(types({ "integer": integer, "null": nil }), compiled(compiled3)), "_meta": compiled(compiled0) });
 var $WriteTextFileRequest = object({ "sessionId": $SessionId, "path": string, "content": string }, { "_meta": compiled(compiled0) });
 var $ProtocolVersion = all(integer, minimum(0), maximum(65535), compiled(compiled7));
@@ -2828,14 +2837,14 @@ var $TextResourceContents = object({ "text": string, "uri": string }, { "mimeTyp
 var $BlobResourceContents = object({ "blob": string, "uri": string }, { "mimeType": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
 var $EmbeddedResourceResource = any($TextResourceContents, $BlobResourceContents);
 var $EmbeddedResource = object({ "resource": $EmbeddedResourceResource }, { "annotations": any($Annotations, nil), "_meta": compiled(compiled0) });
-var $ContentBlock = tagged("type", [[all(object({ "type": constant("text") }), $TextContent), "text"], [all(object({ "type": constant("image") }), $ImageContent), "image"], [all(object({ "type": constant("audio") }), $AudioContent), "audio"], [all(object({ "type": constant("resource_link") }), $ResourceLink), "resource_link"], [all(object({ "type": constant("resource") }), $EmbeddedResource), "resource"]]);
+var $ContentBlock = tagged("type", [[all($TextContent), "text"], [all($ImageContent), "image"], [all($AudioContent), "audio"], [all($ResourceLink), "resource_link"], [all($EmbeddedResource), "resource"]]);
 var $MessageId = string;
 var $ContentChunk = object({ "content": $ContentBlock }, { "messageId": any($MessageId, nil), "_meta": compiled(compiled0) });
 var $Content = object({ "content": $ContentBlock }, { "_meta": compiled(compiled0) });
 var $Diff = object({ "path": string, "newText": string }, { "oldText": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
 var $TerminalId = string;
 var $Terminal = object({ "terminalId": $TerminalId }, { "_meta": compiled(compiled0) });
-var $ToolCallContent = tagged("type", [[all(object({ "type": constant("content") }), $Content), "content"], [all(object({ "type": constant("diff") }), $Diff), "diff"], [all(object({ "type": constant("terminal") }), $Terminal), "terminal"]]);
+var $ToolCallContent = tagged("type", [[all($Content), "content"], [all($Diff), "diff"], [all($Terminal), "terminal"]]);
 var $ToolCallLocation = object({ "path": string }, { "line": all(types({ "integer": integer, "null": nil }), compiled(compiled3)), "_meta": compiled(compiled0) });
 var $ToolCall = object({ "toolCallId": $ToolCallId, "title": string }, { "name": types({ "string": string, "null": nil }), "kind": $ToolKind, "status": $ToolCallStatus, "content": array($ToolCallContent), "locations": array($ToolCallLocation), "_meta": compiled(compiled0) });
 var $PlanEntryPriority = one(constant("high"), constant("medium"), constant("low"));
@@ -2856,7 +2865,7 @@ var $SessionConfigSelectGroup = object({ "group": $SessionConfigGroupId, "name":
 var $SessionConfigSelectOptions = any(array($SessionConfigSelectOption), array($SessionConfigSelectGroup));
 var $SessionConfigSelect = object({ "currentValue": $SessionConfigValueId, "options": $SessionConfigSelectOptions });
 var $SessionConfigBoolean = object({ "currentValue": boolean });
-var $SessionConfigOption = all(object({ "id": $SessionConfigId, "name": string }, { "description": types({ "string": string, "null": nil }), "category": any($SessionConfigOptionCategory, nil), "_meta": compiled(compiled0) }), tagged("type", [[all(object({ "type": constant("select") }), $SessionConfigSelect), "select"], [all(object({ "type": constant("boolean") }), $SessionConfigBoolean), "boolean"]]));
+var $SessionConfigOption = all(object({ "id": $SessionConfigId, "name": string }, { "description": types({ "string": string, "null": nil }), "category": any($SessionConfigOptionCategory, nil), "_meta": compiled(compiled0) }), tagged("type", [[all($SessionConfigSelect), "select"], [all($SessionConfigBoolean), "boolean"]]));
 var $ConfigOptionUpdate = object({ "configOptions": array($SessionConfigOption) }, { "_meta": compiled(compiled0) });
 var $SessionInfoUpdate = object({}, { "title": types({ "string": string, "null": nil }), "updatedAt": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
 var $Cost = object({ "amount": all(number, compiled(compiled5)), "currency": string }, { "_meta": compiled(compiled0) });
@@ -2867,7 +2876,7 @@ var $CompactionId = string;
 var $CompactionStatus = string;
 var $CompactionUpdate = object({ "compactionId": $CompactionId, "status": $CompactionStatus }, { "summary": compiled(compiled12), "error": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
 var $CompactionSummaryChunk = object({ "compactionId": $CompactionId, "content": $ContentBlock }, { "_meta": compiled(compiled0) });
-var $SessionUpdate = tagged("sessionUpdate", [[all(object({ "sessionUpdate": constant("user_message_chunk") }), $ContentChunk), "user_message_chunk"], [all(object({ "sessionUpdate": constant("agent_message_chunk") }), $ContentChunk), "agent_message_chunk"], [all(object({ "sessionUpdate": constant("agent_thought_chunk") }), $ContentChunk), "agent_thought_chunk"], [all(object({ "sessionUpdate": constant("tool_call") }), $ToolCall), "tool_call"], [all(object({ "sessionUpdate": constant("tool_call_update") }), $ToolCallUpdate), "tool_call_update"], [all(object({ "sessionUpdate": constant("plan") }), $Plan), "plan"], [all(object({ "sessionUpdate": constant("available_commands_update") }), $AvailableCommandsUpdate), "available_commands_update"], [all(object({ "sessionUpdate": constant("current_mode_update") }), $CurrentModeUpdate), "current_mode_update"], [all(object({ "sessionUpdate": constant("config_option_update") }), $ConfigOptionUpdate), "config_option_update"], [all(object({ "sessionUpdate": constant("session_info_update") }), $SessionInfoUpdate), "session_info_update"], [all(object({ "sessionUpdate": constant("usage_update") }), $UsageUpdate), "usage_update"], [all(object({ "sessionUpdate": constant("notice") }), $Notice), "notice"], [all(object({ "sessionUpdate": constant("compaction_update") }), $CompactionUpdate), "compaction_update"], [all(object({ "sessionUpdate": constant("compaction_summary_chunk") }), $CompactionSummaryChunk), "compaction_summary_chunk"]]);
+var $SessionUpdate = tagged("sessionUpdate", [[all($ContentChunk), "user_message_chunk"], [all($ContentChunk), "agent_message_chunk"], [all($ContentChunk), "agent_thought_chunk"], [all($ToolCall), "tool_call"], [all($ToolCallUpdate), "tool_call_update"], [all($Plan), "plan"], [all($AvailableCommandsUpdate), "available_commands_update"], [all($CurrentModeUpdate), "current_mode_update"], [all($ConfigOptionUpdate), "config_option_update"], [all($SessionInfoUpdate), "session_info_update"], [all($UsageUpdate), "usage_update"], [all($Notice), "notice"], [all($CompactionUpdate), "compaction_update"], [all($CompactionSummaryChunk), "compaction_summary_chunk"]]);
 var $SessionNotification = object({ "sessionId": $SessionId, "update": $SessionUpdate }, { "_meta": compiled(compiled0) });
 var $EnvVariable = object({ "name": string, "value": string }, { "_meta": compiled(compiled0) });
 var $CreateTerminalRequest = object({ "sessionId": $SessionId, "command": string }, { "args": array(string), "env": array($EnvVariable), "cwd": types({ "string": string, "null": nil }), "outputByteLimit": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "_meta": compiled(compiled0) });

@@ -57,7 +57,9 @@ function nearest(found, keyword) {
   return best.length === 1 ? best[0] : flaw(keyword, {});
 }
 var tagged = (property, rows, absent, others) => {
-  const tests = new Map(rows.flatMap(([test2, ...values2]) => values2.map((value) => [value, test2])));
+  const tests = new Map(rows.flatMap(([test3, ...values2]) => values2.map((value) => [value, test3])));
+  let last;
+  let test2;
   return (value) => {
     if (!isObject(value)) {
       const flaws2 = others?.(value);
@@ -65,7 +67,10 @@ var tagged = (property, rows, absent, others) => {
     }
     const found = value[property];
     if (found === void 0) return absent ? absent(value) : flaw("required", { missingProperty: property });
-    const test2 = tests.get(found);
+    if (found !== last) {
+      last = found;
+      test2 = tests.get(found);
+    }
     if (!test2) return under(property, flaw("enum", { allowedValues: [...tests.keys()], found }));
     const flaws = test2(value);
     return flaws?.map((one) => ({ branch: found, ...one }));
@@ -74,8 +79,9 @@ var tagged = (property, rows, absent, others) => {
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
+    const test2 = tests[title];
     const check = (value) => {
-      check.errors = tests[title](value) ?? null;
+      check.errors = test2(value) ?? null;
       return check.errors === null;
     };
     checks[title] = check;

@@ -39,19 +39,23 @@ var minLength = (limit) => test((value) => {
   for (const _ of value) if (++count >= limit) return true;
   return count >= limit;
 }, "minLength", { limit });
-var all = (...tests) => (value) => {
-  for (const one of tests) {
-    const flaws = one(value);
-    if (flaws) return flaws;
-  }
-  return void 0;
+var all = (...tests) => {
+  if (tests.length === 1) return tests[0];
+  return (value) => {
+    for (let at = 0; at < tests.length; at++) {
+      const flaws = tests[at](value);
+      if (flaws) return flaws;
+    }
+    return void 0;
+  };
 };
 var compiled = (check) => (value) => check(value) ? void 0 : check.errors;
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
+    const test2 = tests[title];
     const check = (value) => {
-      check.errors = tests[title](value) ?? null;
+      check.errors = test2(value) ?? null;
       return check.errors === null;
     };
     checks[title] = check;

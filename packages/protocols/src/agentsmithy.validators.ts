@@ -46,19 +46,23 @@ var pattern = (source) => {
   const form = new RegExp(source, "u");
   return test((value) => form.test(value), "pattern", { pattern: source });
 };
-var all = (...tests) => (value) => {
-  for (const one of tests) {
-    const flaws = one(value);
-    if (flaws) return flaws;
-  }
-  return void 0;
+var all = (...tests) => {
+  if (tests.length === 1) return tests[0];
+  return (value) => {
+    for (let at = 0; at < tests.length; at++) {
+      const flaws = tests[at](value);
+      if (flaws) return flaws;
+    }
+    return void 0;
+  };
 };
 var not = (inner) => test((value) => inner(value) !== void 0, "not", {});
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
+    const test2 = tests[title];
     const check = (value) => {
-      check.errors = tests[title](value) ?? null;
+      check.errors = test2(value) ?? null;
       return check.errors === null;
     };
     checks[title] = check;

@@ -38,8 +38,9 @@ var values = (...allowedValues) => test((value) => allowedValues.includes(value)
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
+    const test2 = tests[title];
     const check = (value) => {
-      check.errors = tests[title](value) ?? null;
+      check.errors = test2(value) ?? null;
       return check.errors === null;
     };
     checks[title] = check;

@@ -48,12 +48,15 @@ var constant = (allowedValue) => (value) => value === allowedValue ? void 0 : fl
 var values = (...allowedValues) => test((value) => allowedValues.includes(value), "enum", { allowedValues });
 var minimum = (limit) => test((value) => value >= limit, "minimum", { comparison: ">=", limit });
 var maximum = (limit) => test((value) => value <= limit, "maximum", { comparison: "<=", limit });
-var all = (...tests) => (value) => {
-  for (const one of tests) {
-    const flaws = one(value);
-    if (flaws) return flaws;
-  }
-  return void 0;
+var all = (...tests) => {
+  if (tests.length === 1) return tests[0];
+  return (value) => {
+    for (let at = 0; at < tests.length; at++) {
+      const flaws = tests[at](value);
+      if (flaws) return flaws;
+    }
+    return void 0;
+  };
 };
 function nearest(found, keyword) {
   const isMistyped = ([first]) => first.keyword === "type" && first.instancePath === "";
@@ -65,7 +68,9 @@ function nearest(found, keyword) {
   return best.length === 1 ? best[0] : flaw(keyword, {});
 }
 var tagged = (property, rows, absent, others2) => {
-  const tests = new Map(rows.flatMap(([test2, ...values2]) => values2.map((value) => [value, test2])));
+  const tests = new Map(rows.flatMap(([test3, ...values2]) => values2.map((value) => [value, test3])));
+  let last;
+  let test2;
   return (value) => {
     if (!isObject(value)) {
       const flaws2 = others2?.(value);
@@ -73,7 +78,10 @@ var tagged = (property, rows, absent, others2) => {
     }
     const found = value[property];
     if (found === void 0) return absent ? absent(value) : flaw("required", { missingProperty: property });
-    const test2 = tests.get(found);
+    if (found !== last) {
+      last = found;
+      test2 = tests.get(found);
+    }
     if (!test2) return under(property, flaw("enum", { allowedValues: [...tests.keys()], found }));
     const flaws = test2(value);
     return flaws?.map((one) => ({ branch: found, ...one }));
@@ -82,8 +90,9 @@ var tagged = (property, rows, absent, others2) => {
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
+    const test2 = tests[title];
     const check = (value) => {
-      check.errors = tests[title](value) ?? null;
+      check.errors = test2(value) ?? null;
       return check.errors === null;
     };
     checks[title] = check;

@@ -46,12 +46,15 @@ var minLength = (limit) => test((value) => {
   return count >= limit;
 }, "minLength", { limit });
 var moment = (name, form) => test((value) => form.test(value) && (!value.includes(":60") || Date.parse(`2000-01-01T${value.replace(/.*t/i, "").replace(":60", ":59")}`.toUpperCase()) % 864e5 >= 86399e3), "format", { format: name });
-var all = (...tests) => (value) => {
-  for (const one2 of tests) {
-    const flaws = one2(value);
-    if (flaws) return flaws;
-  }
-  return void 0;
+var all = (...tests) => {
+  if (tests.length === 1) return tests[0];
+  return (value) => {
+    for (let at = 0; at < tests.length; at++) {
+      const flaws = tests[at](value);
+      if (flaws) return flaws;
+    }
+    return void 0;
+  };
 };
 var one = (...tests) => (value) => {
   const found = tests.map((test2) => test2(value));
@@ -71,8 +74,9 @@ function nearest(found, keyword) {
 function checked(tests) {
   const checks = {};
   for (const title in tests) {
+    const test2 = tests[title];
     const check = (value) => {
-      check.errors = tests[title](value) ?? null;
+      check.errors = test2(value) ?? null;
       return check.errors === null;
     };
     checks[title] = check;

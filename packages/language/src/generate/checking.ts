@@ -137,15 +137,16 @@ export const moment = (name: string, form: RegExp): Test =>
     { format: name },
   );
 
-export const all =
-  (...tests: Test[]): Test =>
-  (value) => {
-    for (const one of tests) {
-      const flaws = one(value);
+export const all = (...tests: Test[]): Test => {
+  if (tests.length === 1) return tests[0]!;
+  return (value) => {
+    for (let at = 0; at < tests.length; at++) {
+      const flaws = tests[at]!(value);
       if (flaws) return flaws;
     }
     return undefined;
   };
+};
 
 export const any =
   (...tests: Test[]): Test =>
@@ -193,6 +194,9 @@ export const tagged = (
   others?: Test,
 ): Test => {
   const tests = new Map(rows.flatMap(([test, ...values]) => values.map((value) => [value, test] as const)));
+  // The value before, because most repeat it: comparing two is quicker than hashing one that was just read.
+  let last: unknown;
+  let test: Test | undefined;
   return (value) => {
     if (!isObject(value)) {
       const flaws = others?.(value);
@@ -200,7 +204,10 @@ export const tagged = (
     }
     const found = value[property];
     if (found === undefined) return absent ? absent(value) : flaw("required", { missingProperty: property });
-    const test = tests.get(found);
+    if (found !== last) {
+      last = found;
+      test = tests.get(found);
+    }
     if (!test) return under(property, flaw("enum", { allowedValues: [...tests.keys()], found }));
     const flaws = test(value);
     return flaws?.map((one) => ({ branch: found, ...one }));
@@ -225,8 +232,9 @@ export const compiled =
 export function checked(tests: Tests): Checks {
   const checks: Record<string, Checks[string]> = {};
   for (const title in tests) {
+    const test = tests[title]!;
     const check: Checks[string] = (value) => {
-      check.errors = tests[title]!(value) ?? null;
+      check.errors = test(value) ?? null;
       return check.errors === null;
     };
     checks[title] = check;

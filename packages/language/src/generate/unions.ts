@@ -60,12 +60,22 @@ export function union(
   if (!dispatch) return several([...tests.keys()]);
   const { property, rows, absent, others, left } = dispatch;
   const text = (value: unknown) => JSON.stringify(value);
-  const listed = rows.map(({ values, branches }) => `[${[several(branches), ...values.map(text)].join(", ")}]`);
+  const listed = rows.map(({ values, branches }) => {
+    const test = values.length === 1 ? withoutTag(several(branches), property, values[0]) : several(branches);
+    return `[${[test, ...values.map(text)].join(", ")}]`;
+  });
   const parts = [text(property), `[${listed.join(", ")}]`];
   if (absent.length > 0 || others.length > 0) parts.push(absent.length > 0 ? several(absent) : "false");
   if (others.length > 0) parts.push(several(others));
   const tagged = `checking.tagged(${parts.join(", ")})`;
   return left.length === 0 ? tagged : several(left, [tagged]);
+}
+
+/** A branch without the check of its constant, which the dispatch has made. */
+function withoutTag(test: string, property: string, value: unknown): string {
+  const tag = `checking.object({ ${JSON.stringify(property)}: checking.constant(${JSON.stringify(value)}) }), `;
+  const begin = "checking.all(";
+  return test.startsWith(begin + tag) ? begin + test.slice(begin.length + tag.length) : test;
 }
 
 /**
