@@ -51,7 +51,11 @@ export function withoutProse(
       answer: operation.answer && {
         ...documented(operation.answer),
         json: operation.answer.json && title(operation.answer.json),
-        headers: each(operation.answer.headers, ({ type, required }) => ({ type, required })),
+        headers: each(operation.answer.headers, ({ type, required, enum: values }) => ({
+          type,
+          required,
+          enum: values?.length === 1 ? values : undefined,
+        })),
       },
       faults: faultsOf(source.faults, operation.faults),
     })),

@@ -43,7 +43,6 @@ const PROSE: Readonly<Record<string, readonly string[]>> = {
   "*": ["description", "summary", "examples"],
   Contract: ["$schema", "type", "title", "version", "imported", "formats", "faults"],
   Parameter: ["enum", "default", "pattern", "format", "minLength", "x-secret"],
-  AnswerHeader: ["enum"],
 };
 
 /** Properties that loading derives. Code for what a contract does not use is not loaded. */

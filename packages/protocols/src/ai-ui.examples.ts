@@ -59,6 +59,8 @@ export const examples: Examples = {
     },
     ToolOutputDeniedChunk: { type: "tool-output-denied", toolCallId: "call-2" },
     ToolOutputErrorChunk: { type: "tool-output-error", toolCallId: "call-1", errorText: "no such folder" },
+    ChatHeaders: { "x-vercel-ai-ui-message-stream": "v1" },
+    ReconnectHeaders: { "x-vercel-ai-ui-message-stream": "v1" },
   },
   texts: {},
 };

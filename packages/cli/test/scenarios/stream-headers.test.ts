@@ -4,6 +4,7 @@ import { connect } from "@parlance/client";
 import { generate } from "@parlance/language/generate";
 import { assemble } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
+import { aiUi } from "@parlance/protocols/ai-ui";
 import { serve } from "@parlance/server";
 import { double } from "@parlance/server/testing";
 import type { AnyContract } from "@parlance/wire";
@@ -104,6 +105,21 @@ describe("headers of a stream's answer", () => {
     }).chat();
     expect(await stream.opened).toEqual({ headers: head });
     expect(await all(stream)).toEqual([{ type: "done" }]);
+  });
+
+  it("are sent without the handler where they can have one value only", async () => {
+    async function* chat() {
+      yield { type: "finish" as const };
+    }
+    const app = serve(aiUi, { chat, reconnect: chat });
+    closing.push(() => app.close());
+    const stream = connect(aiUi, { fetch: app.fetch as typeof fetch }).chat({
+      id: "chat-1",
+      messages: [],
+      trigger: "submit-message",
+    });
+    expect(await stream.opened).toEqual({ headers: { "x-vercel-ai-ui-message-stream": "v1" } });
+    expect(await all(stream)).toEqual([{ type: "finish" }]);
   });
 
   it.each<[what: string, handler: Handler, error: object]>([

@@ -6,12 +6,13 @@ type Values = Readonly<Record<string, unknown>>;
 export class StreamHead {
   readonly #contract: AnyContract;
   readonly #operation: string;
-  #values: Values | undefined = {};
+  #values: Values | undefined;
   #sent: Readonly<Record<string, string>> = {};
 
   constructor(contract: AnyContract, operation: string) {
     this.#contract = contract;
     this.#operation = operation;
+    this.#values = onlyValues(contract, operation);
   }
 
   /** What is sent. Empty for a reader that joins a running stream. */
@@ -32,4 +33,12 @@ export class StreamHead {
     assertChecked(checkOf(contract, contract.checks, inputName(name, "Headers")), values, origin, "the headers of");
     this.#sent = bindAnswer(`${contract.name}.${name}`, values);
   }
+}
+
+/** The headers that can have one value only: a handler need not set them. */
+function onlyValues({ operations }: AnyContract, operation: string): Values {
+  const declared = Object.entries(operations[operation]!.answer.headers!);
+  return Object.fromEntries(
+    declared.flatMap(([name, { enum: values }]) => (values?.length === 1 ? [[name, values[0]]] : [])),
+  );
 }

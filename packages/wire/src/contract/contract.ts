@@ -154,6 +154,8 @@ export interface AnswerHeader {
   readonly type: "string" | "integer" | "number" | "boolean";
   /** true: every such answer has it. */
   readonly required?: true;
+  /** The values that there are. One that is alone is sent with a stream though its handler does not set it. */
+  readonly enum?: readonly Json[];
 }
 
 /** A parameter. */
