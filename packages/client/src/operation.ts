@@ -1,4 +1,4 @@
-import type { Answer, AnyContract, CallOptions, Input } from "@parlance/wire";
+import type { AnyContract, CallOptions, Input } from "@parlance/wire";
 import { bind } from "@parlance/wire/bind";
 import { Disconnected, quoteBody, Violation } from "@parlance/wire/errors";
 import { mediaType } from "@parlance/wire/internal/http";
@@ -24,7 +24,9 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
   async function attempt(name: string, input: Input, own: Fields, life: Lifetime, ours: Fields): Promise<Response> {
     const { method, answer } = contract.operations[name]!;
     const { body } = bind(contract, name, input);
-    const wanted = typeOf(answer);
+    const wanted = answer.stream
+      ? (answer.stream.lines ?? "text/event-stream")
+      : (answer.text ?? (answer.json && "application/json"));
     const fields = {
       ...(body && { "Content-Type": "application/json" }),
       Accept: wanted ?? "application/json",
@@ -95,11 +97,6 @@ export function operations(contract: AnyContract, connection: ConnectOptions, re
   }
 
   return { send, call };
-}
-
-/** The media type of an answer that has one. */
-function typeOf({ json, text, stream }: Answer): string | undefined {
-  return stream ? (stream.lines ?? "text/event-stream") : (text ?? (json && "application/json"));
 }
 
 /** Detects a web page, such as a proxy's login page, where no body was expected. */
