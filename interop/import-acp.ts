@@ -8,6 +8,13 @@ type Node = { [key: string]: Json };
 /** What ACP's schema keeps for its own tools, and what would name types twice. Its prose is its authors'. */
 const DROPPED = new Set(["description", "title", "discriminator", "x-docs-ignore", "x-side", "x-method"]);
 
+/** What a reader tolerates: the schema's marks, and their words in `x-tolerance`. */
+const TOLERANCE: Readonly<Record<string, string>> = {
+  "x-deserialize-default-on-error": "default",
+  "x-deserialize-skip-invalid-items": "skip",
+  "x-deserialize-default-on-null": "null",
+};
+
 /** The schema of ACP v1 in the installed official SDK. */
 export function officialSchema(): { readonly $defs: Record<string, Node> } {
   const entry = createRequire(import.meta.url).resolve("@agentclientprotocol/sdk");
@@ -68,7 +75,7 @@ export function convert({ $defs }: ReturnType<typeof officialSchema>): Record<st
 const nameOf = (ref: string) => ref.replace("#/$defs/", "");
 const refTo = (definition: string) => `#/$defs/${definition}`;
 
-/** Rewrites a schema: references to files, and a single `allOf` in place. */
+/** Rewrites a schema: references to files, a single `allOf` in place, and its marks of tolerance as one list. */
 function clean(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(clean);
   if (typeof schema !== "object" || schema === null) return schema;
@@ -79,11 +86,22 @@ function clean(schema: Json): Json {
     const only = keyword === "allOf" && Array.isArray(value) && value.length === 1 ? (value[0] as Node) : undefined;
     if (only && Object.keys(only).length === 1 && "$ref" in only) Object.assign(cleaned, clean(only) as Node);
     else if (keyword === "$ref") cleaned.$ref = fileOf(nameOf(String(value))).slice("messages/".length);
+    else if (keyword in TOLERANCE)
+      cleaned["x-tolerance"] = [...((cleaned["x-tolerance"] as Json[]) ?? []), TOLERANCE[keyword]!];
     else if (keyword === "properties" || keyword === "$defs")
-      cleaned[keyword] = Object.fromEntries(Object.entries(value as Node).map(([name, one]) => [name, clean(one)]));
+      cleaned[keyword] = Object.fromEntries(
+        Object.entries(value as Node).map(([name, one]) => [name, withDefault(clean(one), schema.required, name)]),
+      );
     else cleaned[keyword] = ["const", "enum", "default", "required"].includes(keyword) ? value : clean(value);
   }
   return cleaned;
+}
+
+/** A required list is read as empty where it is tolerated, which the schema does not say. */
+function withDefault(schema: Json, required: Json | undefined, name: string): Json {
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return schema;
+  const isMissing = "x-tolerance" in schema && schema.type === "array" && !("default" in schema);
+  return isMissing && Array.isArray(required) && required.includes(name) ? { ...schema, default: [] } : schema;
 }
 
 /** A small example: required properties, constants and first alternatives. */

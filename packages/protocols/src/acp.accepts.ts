@@ -4,7 +4,7 @@
 import type { Checks, Reads } from "@parlance/wire";
 
 var flaw = (keyword, params) => [{ instancePath: "", keyword, params }];
-var under = (step, flaws) => flaws?.map((one) => ({ ...one, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one.instancePath}` }));
+var under = (step, flaws) => flaws?.map((one2) => ({ ...one2, instancePath: `/${`${step}`.replace(/~/g, "~0").replace(/\//g, "~1")}${one2.instancePath}` }));
 var test = (passes, keyword, params) => (value) => passes(value) ? void 0 : flaw(keyword, params);
 var isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 var mistyped = (type) => flaw("type", { type });
@@ -14,7 +14,7 @@ var number = (value) => Number.isFinite(value) ? void 0 : mistyped("number");
 var integer = (value) => Number.isInteger(value) ? void 0 : mistyped("integer");
 var nil = (value) => value === null ? void 0 : mistyped("null");
 var anything = () => void 0;
-var types = (tests) => test((value) => Object.values(tests).some((one) => !one(value)), "type", { type: Object.keys(tests) });
+var types = (tests) => test((value) => Object.values(tests).some((one2) => !one2(value)), "type", { type: Object.keys(tests) });
 function object(required, optional = {}) {
   const needed = Object.keys(required).length;
   const keys = [required, optional].flatMap(Object.keys);
@@ -55,12 +55,18 @@ var all = (...tests) => {
 };
 var any = (...tests) => (value) => {
   const found = [];
-  for (const one of tests) {
-    const flaws = one(value);
+  for (const one2 of tests) {
+    const flaws = one2(value);
     if (!flaws) return void 0;
     found.push(flaws);
   }
   return nearest(found, "anyOf");
+};
+var one = (...tests) => (value) => {
+  const found = tests.map((test2) => test2(value));
+  const passingSchemas = [...found.keys()].filter((at) => !found[at]);
+  if (passingSchemas.length === 1) return void 0;
+  return passingSchemas.length > 1 ? flaw("oneOf", { passingSchemas: passingSchemas.slice(0, 2) }) : nearest(found, "oneOf");
 };
 function nearest(found, keyword) {
   const isMistyped = ([first]) => first.keyword === "type" && first.instancePath === "";
@@ -88,7 +94,7 @@ var tagged = (property, rows, absent, others) => {
     }
     if (!test2) return under(property, flaw("enum", { allowedValues: [...tests.keys()], found }));
     const flaws = test2(value);
-    return flaws?.map((one) => ({ branch: found, ...one }));
+    return flaws?.map((one2) => ({ branch: found, ...one2 }));
   };
 };
 var not = (inner) => test((value) => inner(value) !== void 0, "not", {});
@@ -105,30 +111,102 @@ function checked(tests) {
   }
   return checks;
 }
-var compiled0 = validate10;
-var schema8 = { "type": ["object", "null"], "additionalProperties": true, "$id": "/compiled0" };
-function validate10(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var changes;
+function undo(made2, length = 0) {
+  while (made2.length > length) made2.pop()();
+}
+var tolerant = (places) => (value) => {
+  if (!isObject(value)) return mistyped("object");
+  for (const key in places) {
+    const [test2, ways, isRequired, fallback] = places[key];
+    const found = Object.hasOwn(value, key) ? value[key] : void 0;
+    const flaws = found === void 0 ? void 0 : test2(found);
+    if (flaws) {
+      const isTolerated = ways.includes("e") || found === null && ways.includes("n");
+      if (!changes || !isTolerated || isRequired && !fallback) return under(key, flaws);
+      changes.push(() => {
+        value[key] = found;
+      });
+      if (fallback) value[key] = fallback();
+      else delete value[key];
+    } else if (found === void 0 && isRequired) return flaw("required", { missingProperty: key });
+  }
+  return void 0;
+};
+var skipping = (item) => {
+  const whole = array(item);
+  return (value) => {
+    if (!changes || !Array.isArray(value)) return whole(value);
+    const before = [...value];
+    const kept = before.filter((one2) => !item(one2));
+    if (kept.length === before.length) return void 0;
+    changes.push(() => refill(value, before));
+    refill(value, kept);
+    return void 0;
+  };
+};
+function refill(list, items) {
+  list.length = 0;
+  for (const item of items) list.push(item);
+}
+var either = (union, ...tests) => {
+  const strict = union(...tests);
+  return (value) => {
+    const made2 = changes;
+    changes = void 0;
+    const flaws = strict(value);
+    changes = made2;
+    if (!flaws || !made2) return flaws;
+    for (const test2 of tests) {
+      const { length } = made2;
+      if (!test2(value) && made2.length > length) return void 0;
+      undo(made2, length);
+    }
+    return flaws;
+  };
+};
+function tolerated(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      let flaws = tests[title](value);
+      if (flaws) {
+        changes = [];
+        flaws = tests[title](value);
+        if (flaws) undo(changes);
+        changes = void 0;
+      }
+      check.errors = flaws ?? null;
+      return !flaws;
+    };
+    checks[title] = check;
+  }
+  return checks;
+}
+var compiled0 = validate12;
+var schema11 = { "type": ["object", "null"], "additionalProperties": true, "$id": "/compiled0" };
+function validate12(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    validate10.errors = [{ instancePath, keyword: "type", params: { type: schema8.type } }];
+    validate12.errors = [{ instancePath, keyword: "type", params: { type: schema11.type } }];
     return false;
   }
-  validate10.errors = vErrors;
+  validate12.errors = vErrors;
   return errors === 0;
 }
-var compiled1 = validate9;
-function validate9(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled1 = validate11;
+function validate11(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  validate9.errors = vErrors;
+  validate11.errors = vErrors;
   return errors === 0;
 }
-var compiled2 = validate7;
-var schema6 = { "type": ["object", "null"], "additionalProperties": { "$ref": "/acp/messages/elicitation-content-value.json" }, "$id": "/compiled2" };
-function validate6(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled2 = validate9;
+var schema9 = { "type": ["object", "null"], "additionalProperties": { "$ref": "/acp/messages/elicitation-content-value.json" }, "$id": "/compiled2" };
+function validate8(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -233,7 +311,7 @@ function validate6(data, { instancePath = "", parentData, parentDataProperty, ro
       vErrors.push(err6);
     }
     errors++;
-    validate6.errors = vErrors;
+    validate8.errors = vErrors;
     return false;
   } else {
     errors = _errs0;
@@ -245,23 +323,23 @@ function validate6(data, { instancePath = "", parentData, parentDataProperty, ro
       }
     }
   }
-  validate6.errors = vErrors;
+  validate8.errors = vErrors;
   return errors === 0;
 }
-function validate7(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate9(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    validate7.errors = [{ instancePath, keyword: "type", params: { type: schema6.type } }];
+    validate9.errors = [{ instancePath, keyword: "type", params: { type: schema9.type } }];
     return false;
   }
   if (errors === 0) {
     if (data && typeof data == "object" && !Array.isArray(data)) {
       for (const key0 in data) {
         const _errs2 = errors;
-        if (!validate6(data[key0], { instancePath: instancePath + "/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"), parentData: data, parentDataProperty: key0, rootData })) {
-          vErrors = vErrors === null ? validate6.errors : vErrors.concat(validate6.errors);
+        if (!validate8(data[key0], { instancePath: instancePath + "/" + key0.replace(/~/g, "~0").replace(/\//g, "~1"), parentData: data, parentDataProperty: key0, rootData })) {
+          vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
           errors = vErrors.length;
         }
         var valid0 = _errs2 === errors;
@@ -271,131 +349,48 @@ function validate7(data, { instancePath = "", parentData, parentDataProperty, ro
       }
     }
   }
-  validate7.errors = vErrors;
+  validate9.errors = vErrors;
   return errors === 0;
 }
-var compiled3 = validate5;
+var compiled3 = validate7;
+function validate7(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  validate7.errors = null;
+  return true;
+}
+var compiled4 = validate6;
+function validate6(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  validate6.errors = vErrors;
+  return errors === 0;
+}
+var compiled5 = validate5;
 function validate5(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
-  let vErrors = null;
-  let errors = 0;
-  validate5.errors = vErrors;
-  return errors === 0;
+  validate5.errors = null;
+  return true;
 }
-var compiled4 = validate3;
-var schema3 = { "type": ["array", "null"], "items": { "$ref": "/acp/messages/role.json" }, "$id": "/compiled4" };
-function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled6 = validate4;
+function validate4(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
-  let vErrors = null;
-  let errors = 0;
-  const _errs0 = errors;
-  let valid0 = false;
-  let passing0 = null;
-  const _errs1 = errors;
-  if (typeof data !== "string") {
-    const err0 = { instancePath, keyword: "type", params: { type: "string" } };
-    if (vErrors === null) {
-      vErrors = [err0];
-    } else {
-      vErrors.push(err0);
-    }
-    errors++;
-  }
-  if ("assistant" !== data) {
-    const err1 = { instancePath, keyword: "const", params: { allowedValue: "assistant" } };
-    if (vErrors === null) {
-      vErrors = [err1];
-    } else {
-      vErrors.push(err1);
-    }
-    errors++;
-  }
-  var _valid0 = _errs1 === errors;
-  if (_valid0) {
-    valid0 = true;
-    passing0 = 0;
-  }
-  const _errs3 = errors;
-  if (typeof data !== "string") {
-    const err2 = { instancePath, keyword: "type", params: { type: "string" } };
-    if (vErrors === null) {
-      vErrors = [err2];
-    } else {
-      vErrors.push(err2);
-    }
-    errors++;
-  }
-  if ("user" !== data) {
-    const err3 = { instancePath, keyword: "const", params: { allowedValue: "user" } };
-    if (vErrors === null) {
-      vErrors = [err3];
-    } else {
-      vErrors.push(err3);
-    }
-    errors++;
-  }
-  var _valid0 = _errs3 === errors;
-  if (_valid0 && valid0) {
-    valid0 = false;
-    passing0 = [passing0, 1];
-  } else {
-    if (_valid0) {
-      valid0 = true;
-      passing0 = 1;
-    }
-  }
-  if (!valid0) {
-    const err4 = { instancePath, keyword: "oneOf", params: { passingSchemas: passing0 } };
-    if (vErrors === null) {
-      vErrors = [err4];
-    } else {
-      vErrors.push(err4);
-    }
-    errors++;
-    validate2.errors = vErrors;
-    return false;
-  } else {
-    errors = _errs0;
-    if (vErrors !== null) {
-      if (_errs0) {
-        vErrors.length = _errs0;
-      } else {
-        vErrors = null;
-      }
-    }
-  }
-  validate2.errors = vErrors;
-  return errors === 0;
+  validate4.errors = null;
+  return true;
 }
+var compiled7 = validate3;
 function validate3(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
-  let vErrors = null;
-  let errors = 0;
-  if (!Array.isArray(data) && data !== null) {
-    validate3.errors = [{ instancePath, keyword: "type", params: { type: schema3.type } }];
-    return false;
-  }
-  if (errors === 0) {
-    if (Array.isArray(data)) {
-      var valid0 = true;
-      const len0 = data.length;
-      for (let i0 = 0; i0 < len0; i0++) {
-        const _errs1 = errors;
-        if (!validate2(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
-          vErrors = vErrors === null ? validate2.errors : vErrors.concat(validate2.errors);
-          errors = vErrors.length;
-        }
-        var valid0 = _errs1 === errors;
-        if (!valid0) {
-          break;
-        }
-      }
-    }
-  }
-  validate3.errors = vErrors;
-  return errors === 0;
+  validate3.errors = null;
+  return true;
 }
-var compiled5 = validate1;
+var compiled8 = validate2;
+function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  validate2.errors = null;
+  return true;
+}
+var compiled9 = validate1;
 function validate1(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -403,7 +398,7 @@ function validate1(data, { instancePath = "", parentData, parentDataProperty, ro
   validate1.errors = vErrors;
   return errors === 0;
 }
-var compiled6 = validate0;
+var compiled10 = validate0;
 function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -418,63 +413,84 @@ function validate0(data, { instancePath = "", parentData, parentDataProperty, ro
   return errors === 0;
 }
 var $AuthMethodId = string;
-var $AuthenticateRequest = object({ "methodId": $AuthMethodId }, { "_meta": compiled(compiled0) });
+var $AuthenticateRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "methodId": $AuthMethodId }));
+var $AuthenticateFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("authenticate"), "params": $AuthenticateRequest });
 var $RequestId = any(nil, all(integer, compiled(compiled1)), string);
-var $CancelRequestNotification = object({ "requestId": $RequestId }, { "_meta": compiled(compiled0) });
+var $CancelRequestNotification = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "requestId": $RequestId }));
+var $CancelRequestFrame = object({ "jsonrpc": constant("2.0"), "method": constant("$/cancel_request"), "params": $CancelRequestNotification });
 var $ElicitationAcceptAction = object({}, { "content": compiled(compiled2) });
+var $CreateElicitationResponse = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}), any(tagged("action", [[all($ElicitationAcceptAction), "accept"], [object({ "action": constant("decline") }), "decline"], [object({ "action": constant("cancel") }), "cancel"]]), all(object({ "action": string }), not(tagged("action", [[object({ "action": constant("accept") }), "accept"], [object({ "action": constant("decline") }), "decline"], [object({ "action": constant("cancel") }), "cancel"]])))));
 var $TerminalId = string;
-var $ProtocolVersion = all(integer, minimum(0), maximum(65535), compiled(compiled3));
-var $FileSystemCapabilities = object({}, { "readTextFile": boolean, "writeTextFile": boolean, "_meta": compiled(compiled0) });
+var $CreateTerminalResponse = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "terminalId": $TerminalId }));
+var $ProtocolVersion = all(integer, minimum(0), maximum(65535), compiled(compiled4));
+var $FileSystemCapabilities = all(tolerant({ "readTextFile": [all(boolean, compiled(compiled6)), "e", false, () => false], "writeTextFile": [all(boolean, compiled(compiled6)), "e", false, () => false], "_meta": [compiled(compiled0), "e", false] }), object({}));
 var $CompactionCapabilities = object({});
-var $BooleanConfigOptionCapabilities = object({}, { "_meta": compiled(compiled0) });
-var $SessionConfigOptionsCapabilities = object({}, { "boolean": any($BooleanConfigOptionCapabilities, nil), "_meta": compiled(compiled0) });
+var $BooleanConfigOptionCapabilities = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $SessionConfigOptionsCapabilities = all(tolerant({ "boolean": [either(any, $BooleanConfigOptionCapabilities, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
 var $NoticeCapabilities = object({});
-var $ClientSessionCapabilities = object({}, { "compaction": any($CompactionCapabilities, nil), "configOptions": any($SessionConfigOptionsCapabilities, nil), "notices": any($NoticeCapabilities, nil), "_meta": compiled(compiled0) });
-var $AuthCapabilities = object({}, { "terminal": boolean, "_meta": compiled(compiled0) });
-var $ElicitationFormCapabilities = object({}, { "_meta": compiled(compiled0) });
-var $ElicitationUrlCapabilities = object({}, { "_meta": compiled(compiled0) });
-var $ElicitationCapabilities = object({}, { "form": any($ElicitationFormCapabilities, nil), "url": any($ElicitationUrlCapabilities, nil), "_meta": compiled(compiled0) });
-var $ClientCapabilities = object({}, { "fs": $FileSystemCapabilities, "terminal": boolean, "session": any($ClientSessionCapabilities, nil), "auth": $AuthCapabilities, "elicitation": any($ElicitationCapabilities, nil), "_meta": compiled(compiled0) });
-var $Implementation = object({ "name": string, "version": string }, { "title": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $InitializeRequest = object({ "protocolVersion": $ProtocolVersion }, { "clientCapabilities": $ClientCapabilities, "clientInfo": any($Implementation, nil), "_meta": compiled(compiled0) });
-var $KillTerminalResponse = object({}, { "_meta": compiled(compiled0) });
-var $LogoutRequest = object({}, { "_meta": compiled(compiled0) });
+var $ClientSessionCapabilities = all(tolerant({ "compaction": [any($CompactionCapabilities, nil), "e", false], "configOptions": [either(any, $SessionConfigOptionsCapabilities, nil), "e", false], "notices": [any($NoticeCapabilities, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $AuthCapabilities = all(tolerant({ "terminal": [all(boolean, compiled(compiled6)), "e", false, () => false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $ElicitationFormCapabilities = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $ElicitationUrlCapabilities = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $ElicitationCapabilities = all(tolerant({ "form": [either(any, $ElicitationFormCapabilities, nil), "e", false], "url": [either(any, $ElicitationUrlCapabilities, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $ClientCapabilities = all(tolerant({ "fs": [all($FileSystemCapabilities, compiled(compiled5)), "e", false, () => ({ "readTextFile": false, "writeTextFile": false })], "terminal": [all(boolean, compiled(compiled6)), "e", false, () => false], "session": [either(any, $ClientSessionCapabilities, nil), "e", false], "auth": [all($AuthCapabilities, compiled(compiled7)), "e", false, () => ({ "terminal": false })], "elicitation": [either(any, $ElicitationCapabilities, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $Implementation = all(tolerant({ "title": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "version": string }));
+var $InitializeRequest = all(tolerant({ "clientCapabilities": [all($ClientCapabilities, compiled(compiled3)), "e", false, () => ({ "fs": { "readTextFile": false, "writeTextFile": false }, "terminal": false, "auth": { "terminal": false } })], "clientInfo": [either(any, $Implementation, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "protocolVersion": $ProtocolVersion }));
+var $InitializeFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("initialize"), "params": $InitializeRequest });
+var $KillTerminalResponse = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $LogoutRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $LogoutFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("logout") }, { "params": $LogoutRequest });
+var $ReadTextFileResponse = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "content": string }));
 var $PermissionOptionId = string;
-var $SelectedPermissionOutcome = object({ "optionId": $PermissionOptionId }, { "_meta": compiled(compiled0) });
+var $SelectedPermissionOutcome = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "optionId": $PermissionOptionId }));
 var $RequestPermissionOutcome = tagged("outcome", [[object({ "outcome": constant("cancelled") }), "cancelled"], [all($SelectedPermissionOutcome), "selected"]]);
+var $RequestPermissionResponse = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "outcome": $RequestPermissionOutcome }));
 var $SessionId = string;
-var $CancelNotification = object({ "sessionId": $SessionId }, { "_meta": compiled(compiled0) });
-var $CloseSessionRequest = object({ "sessionId": $SessionId }, { "_meta": compiled(compiled0) });
-var $DeleteSessionRequest = object({ "sessionId": $SessionId }, { "_meta": compiled(compiled0) });
-var $ListSessionsRequest = object({}, { "cwd": types({ "string": string, "null": nil }), "cursor": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $HttpHeader = object({ "name": string, "value": string }, { "_meta": compiled(compiled0) });
-var $McpServerHttp = object({ "name": string, "url": string, "headers": array($HttpHeader) }, { "_meta": compiled(compiled0) });
-var $McpServerSse = object({ "name": string, "url": string, "headers": array($HttpHeader) }, { "_meta": compiled(compiled0) });
-var $EnvVariable = object({ "name": string, "value": string }, { "_meta": compiled(compiled0) });
-var $McpServerStdio = object({ "name": string, "command": string, "args": array(string), "env": array($EnvVariable) }, { "_meta": compiled(compiled0) });
-var $McpServer = any(tagged("type", [[all($McpServerHttp), "http"], [all($McpServerSse), "sse"]]), $McpServerStdio);
-var $LoadSessionRequest = object({ "mcpServers": array($McpServer), "cwd": string, "sessionId": $SessionId }, { "additionalDirectories": array(string), "_meta": compiled(compiled0) });
-var $NewSessionRequest = object({ "cwd": string, "mcpServers": array($McpServer) }, { "additionalDirectories": array(string), "_meta": compiled(compiled0) });
-var $Annotations = object({}, { "audience": compiled(compiled4), "lastModified": types({ "string": string, "null": nil }), "priority": all(types({ "number": number, "null": nil }), compiled(compiled5)), "_meta": compiled(compiled0) });
-var $TextContent = object({ "text": string }, { "annotations": any($Annotations, nil), "_meta": compiled(compiled0) });
-var $ImageContent = object({ "data": string, "mimeType": string }, { "annotations": any($Annotations, nil), "uri": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $AudioContent = object({ "data": string, "mimeType": string }, { "annotations": any($Annotations, nil), "_meta": compiled(compiled0) });
-var $ResourceLink = object({ "name": string, "uri": string }, { "annotations": any($Annotations, nil), "description": types({ "string": string, "null": nil }), "mimeType": types({ "string": string, "null": nil }), "size": all(types({ "integer": integer, "null": nil }), compiled(compiled1)), "title": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $TextResourceContents = object({ "text": string, "uri": string }, { "mimeType": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $BlobResourceContents = object({ "blob": string, "uri": string }, { "mimeType": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $EmbeddedResourceResource = any($TextResourceContents, $BlobResourceContents);
-var $EmbeddedResource = object({ "resource": $EmbeddedResourceResource }, { "annotations": any($Annotations, nil), "_meta": compiled(compiled0) });
+var $CancelNotification = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId }));
+var $SessionCancelFrame = object({ "jsonrpc": constant("2.0"), "method": constant("session/cancel"), "params": $CancelNotification });
+var $CloseSessionRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId }));
+var $SessionCloseFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/close"), "params": $CloseSessionRequest });
+var $DeleteSessionRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId }));
+var $SessionDeleteFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/delete"), "params": $DeleteSessionRequest });
+var $ListSessionsRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}, { "cwd": types({ "string": string, "null": nil }), "cursor": types({ "string": string, "null": nil }) }));
+var $SessionListFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/list") }, { "params": $ListSessionsRequest });
+var $HttpHeader = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "value": string }));
+var $McpServerHttp = all(tolerant({ "headers": [all(array($HttpHeader), compiled(compiled8)), "n", true, () => []], "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "url": string }));
+var $McpServerSse = all(tolerant({ "headers": [all(array($HttpHeader), compiled(compiled8)), "n", true, () => []], "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "url": string }));
+var $EnvVariable = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "value": string }));
+var $McpServerStdio = all(tolerant({ "args": [all(array(string), compiled(compiled8)), "n", true, () => []], "env": [all(array($EnvVariable), compiled(compiled8)), "n", true, () => []], "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "command": string }));
+var $McpServer = either(any, tagged("type", [[all($McpServerHttp), "http"], [all($McpServerSse), "sse"]]), $McpServerStdio);
+var $LoadSessionRequest = all(tolerant({ "mcpServers": [all(array($McpServer), compiled(compiled8)), "n", true, () => []], "additionalDirectories": [array(string), "n", false], "_meta": [compiled(compiled0), "e", false] }), object({ "cwd": string, "sessionId": $SessionId }));
+var $SessionLoadFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/load"), "params": $LoadSessionRequest });
+var $NewSessionRequest = all(tolerant({ "additionalDirectories": [array(string), "n", false], "mcpServers": [all(array($McpServer), compiled(compiled8)), "n", true, () => []], "_meta": [compiled(compiled0), "e", false] }), object({ "cwd": string }));
+var $SessionNewFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/new"), "params": $NewSessionRequest });
+var $Role = one(constant("assistant"), constant("user"));
+var $Annotations = all(tolerant({ "audience": [any(nil, skipping($Role)), "e", false], "lastModified": [types({ "string": string, "null": nil }), "e", false], "priority": [all(types({ "number": number, "null": nil }), compiled(compiled9)), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $TextContent = all(tolerant({ "annotations": [either(any, $Annotations, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "text": string }));
+var $ImageContent = all(tolerant({ "annotations": [either(any, $Annotations, nil), "e", false], "uri": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "data": string, "mimeType": string }));
+var $AudioContent = all(tolerant({ "annotations": [either(any, $Annotations, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "data": string, "mimeType": string }));
+var $ResourceLink = all(tolerant({ "annotations": [either(any, $Annotations, nil), "e", false], "description": [types({ "string": string, "null": nil }), "e", false], "mimeType": [types({ "string": string, "null": nil }), "e", false], "size": [all(types({ "integer": integer, "null": nil }), compiled(compiled1)), "e", false], "title": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "uri": string }));
+var $TextResourceContents = all(tolerant({ "mimeType": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "text": string, "uri": string }));
+var $BlobResourceContents = all(tolerant({ "mimeType": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "blob": string, "uri": string }));
+var $EmbeddedResourceResource = either(any, $TextResourceContents, $BlobResourceContents);
+var $EmbeddedResource = all(tolerant({ "annotations": [either(any, $Annotations, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "resource": $EmbeddedResourceResource }));
 var $ContentBlock = tagged("type", [[all($TextContent), "text"], [all($ImageContent), "image"], [all($AudioContent), "audio"], [all($ResourceLink), "resource_link"], [all($EmbeddedResource), "resource"]]);
-var $PromptRequest = object({ "sessionId": $SessionId, "prompt": array($ContentBlock) }, { "_meta": compiled(compiled0) });
-var $ResumeSessionRequest = object({ "sessionId": $SessionId, "cwd": string }, { "additionalDirectories": array(string), "mcpServers": array($McpServer), "_meta": compiled(compiled0) });
+var $PromptRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "prompt": array($ContentBlock) }));
+var $SessionPromptFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/prompt"), "params": $PromptRequest });
+var $ResumeSessionRequest = all(tolerant({ "additionalDirectories": [array(string), "n", false], "mcpServers": [array($McpServer), "n", false], "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "cwd": string }));
+var $SessionResumeFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/resume"), "params": $ResumeSessionRequest });
 var $SessionConfigId = string;
 var $SessionConfigValueId = string;
-var $SetSessionConfigOptionRequest = all(object({ "sessionId": $SessionId, "configId": $SessionConfigId }, { "_meta": compiled(compiled0) }), any(object({ "type": constant("boolean"), "value": boolean }), object({ "value": $SessionConfigValueId })));
+var $SetSessionConfigOptionRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "configId": $SessionConfigId }), any(object({ "type": constant("boolean"), "value": boolean }), object({ "value": $SessionConfigValueId })));
+var $SessionSetConfigOptionFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/set_config_option"), "params": $SetSessionConfigOptionRequest });
 var $SessionModeId = string;
-var $SetSessionModeRequest = object({ "sessionId": $SessionId, "modeId": $SessionModeId }, { "_meta": compiled(compiled0) });
-var $TerminalExitStatus = object({}, { "exitCode": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "signal": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var made = checked({ "AuthenticateFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("authenticate"), "params": $AuthenticateRequest }), "CancelRequestFrame": object({ "jsonrpc": constant("2.0"), "method": constant("$/cancel_request"), "params": $CancelRequestNotification }), "CreateElicitationResponse": all(object({}, { "_meta": compiled(compiled0) }), any(tagged("action", [[all($ElicitationAcceptAction), "accept"], [object({ "action": constant("decline") }), "decline"], [object({ "action": constant("cancel") }), "cancel"]]), all(object({ "action": string }), not(tagged("action", [[object({ "action": constant("accept") }), "accept"], [object({ "action": constant("decline") }), "decline"], [object({ "action": constant("cancel") }), "cancel"]]))))), "CreateTerminalResponse": object({ "terminalId": $TerminalId }, { "_meta": compiled(compiled0) }), "InitializeFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("initialize"), "params": $InitializeRequest }), "KillTerminalResponse": $KillTerminalResponse, "LogoutFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("logout") }, { "params": $LogoutRequest }), "ReadTextFileResponse": object({ "content": string }, { "_meta": compiled(compiled0) }), "ReleaseTerminalResponse": $KillTerminalResponse, "RequestPermissionResponse": object({ "outcome": $RequestPermissionOutcome }, { "_meta": compiled(compiled0) }), "RpcErrorFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "error": object({ "code": integer, "message": string }) }), "RpcResultFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "result": anything }), "SessionCancelFrame": object({ "jsonrpc": constant("2.0"), "method": constant("session/cancel"), "params": $CancelNotification }), "SessionCloseFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/close"), "params": $CloseSessionRequest }), "SessionDeleteFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/delete"), "params": $DeleteSessionRequest }), "SessionListFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/list") }, { "params": $ListSessionsRequest }), "SessionLoadFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/load"), "params": $LoadSessionRequest }), "SessionNewFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/new"), "params": $NewSessionRequest }), "SessionPromptFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/prompt"), "params": $PromptRequest }), "SessionResumeFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/resume"), "params": $ResumeSessionRequest }), "SessionSetConfigOptionFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/set_config_option"), "params": $SetSessionConfigOptionRequest }), "SessionSetModeFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/set_mode"), "params": $SetSessionModeRequest }), "TerminalOutputResponse": object({ "output": string, "truncated": boolean }, { "exitStatus": any($TerminalExitStatus, nil), "_meta": compiled(compiled0) }), "WaitForTerminalExitResponse": object({}, { "exitCode": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "signal": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) }), "WriteTextFileResponse": $KillTerminalResponse });
-var readers = { name: (body) => body["jsonrpc"] === "2.0" && body["method"] === "initialize" && body["id"] !== void 0 ? "initialize" : body["jsonrpc"] === "2.0" && body["method"] === "authenticate" && body["id"] !== void 0 ? "authenticate" : body["jsonrpc"] === "2.0" && body["method"] === "logout" && body["id"] !== void 0 ? "logout" : body["jsonrpc"] === "2.0" && body["method"] === "session/new" && body["id"] !== void 0 ? "session/new" : body["jsonrpc"] === "2.0" && body["method"] === "session/load" && body["id"] !== void 0 ? "session/load" : body["jsonrpc"] === "2.0" && body["method"] === "session/resume" && body["id"] !== void 0 ? "session/resume" : body["jsonrpc"] === "2.0" && body["method"] === "session/list" && body["id"] !== void 0 ? "session/list" : body["jsonrpc"] === "2.0" && body["method"] === "session/close" && body["id"] !== void 0 ? "session/close" : body["jsonrpc"] === "2.0" && body["method"] === "session/delete" && body["id"] !== void 0 ? "session/delete" : body["jsonrpc"] === "2.0" && body["method"] === "session/set_mode" && body["id"] !== void 0 ? "session/set_mode" : body["jsonrpc"] === "2.0" && body["method"] === "session/set_config_option" && body["id"] !== void 0 ? "session/set_config_option" : body["jsonrpc"] === "2.0" && body["method"] === "session/prompt" && body["id"] !== void 0 ? "session/prompt" : body["jsonrpc"] === "2.0" && body["method"] === "session/cancel" && body["id"] === void 0 ? "session/cancel" : body["jsonrpc"] === "2.0" && body["method"] === "$/cancel_request" && body["id"] === void 0 ? "$/cancel_request" : body["jsonrpc"] === "2.0" && body["id"] !== void 0 && body["result"] !== void 0 && body["method"] === void 0 ? "rpc.result" : body["jsonrpc"] === "2.0" && body["id"] !== void 0 && body["error"] !== void 0 && body["method"] === void 0 ? "rpc.error" : void 0 };
+var $SetSessionModeRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "modeId": $SessionModeId }));
+var $SessionSetModeFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/set_mode"), "params": $SetSessionModeRequest });
+var $TerminalExitStatus = all(tolerant({ "exitCode": [all(types({ "integer": integer, "null": nil }), compiled(compiled10)), "e", false], "signal": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $TerminalOutputResponse = all(tolerant({ "exitStatus": [either(any, $TerminalExitStatus, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "output": string, "truncated": boolean }));
+var $WaitForTerminalExitResponse = all(tolerant({ "exitCode": [all(types({ "integer": integer, "null": nil }), compiled(compiled10)), "e", false], "signal": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var made = checked({ "AuthenticateFrame": $AuthenticateFrame, "CancelRequestFrame": $CancelRequestFrame, "CreateElicitationResponse": $CreateElicitationResponse, "CreateTerminalResponse": $CreateTerminalResponse, "InitializeFrame": $InitializeFrame, "KillTerminalResponse": $KillTerminalResponse, "LogoutFrame": $LogoutFrame, "ReadTextFileResponse": $ReadTextFileResponse, "ReleaseTerminalResponse": $KillTerminalResponse, "RequestPermissionResponse": $RequestPermissionResponse, "RpcErrorFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "error": object({ "code": integer, "message": string }) }), "RpcResultFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "result": anything }), "SessionCancelFrame": $SessionCancelFrame, "SessionCloseFrame": $SessionCloseFrame, "SessionDeleteFrame": $SessionDeleteFrame, "SessionListFrame": $SessionListFrame, "SessionLoadFrame": $SessionLoadFrame, "SessionNewFrame": $SessionNewFrame, "SessionPromptFrame": $SessionPromptFrame, "SessionResumeFrame": $SessionResumeFrame, "SessionSetConfigOptionFrame": $SessionSetConfigOptionFrame, "SessionSetModeFrame": $SessionSetModeFrame, "TerminalOutputResponse": $TerminalOutputResponse, "WaitForTerminalExitResponse": $WaitForTerminalExitResponse, "WriteTextFileResponse": $KillTerminalResponse });
+var readers = { name: (body) => body["jsonrpc"] === "2.0" && body["method"] === "initialize" && body["id"] !== void 0 ? "initialize" : body["jsonrpc"] === "2.0" && body["method"] === "authenticate" && body["id"] !== void 0 ? "authenticate" : body["jsonrpc"] === "2.0" && body["method"] === "logout" && body["id"] !== void 0 ? "logout" : body["jsonrpc"] === "2.0" && body["method"] === "session/new" && body["id"] !== void 0 ? "session/new" : body["jsonrpc"] === "2.0" && body["method"] === "session/load" && body["id"] !== void 0 ? "session/load" : body["jsonrpc"] === "2.0" && body["method"] === "session/resume" && body["id"] !== void 0 ? "session/resume" : body["jsonrpc"] === "2.0" && body["method"] === "session/list" && body["id"] !== void 0 ? "session/list" : body["jsonrpc"] === "2.0" && body["method"] === "session/close" && body["id"] !== void 0 ? "session/close" : body["jsonrpc"] === "2.0" && body["method"] === "session/delete" && body["id"] !== void 0 ? "session/delete" : body["jsonrpc"] === "2.0" && body["method"] === "session/set_mode" && body["id"] !== void 0 ? "session/set_mode" : body["jsonrpc"] === "2.0" && body["method"] === "session/set_config_option" && body["id"] !== void 0 ? "session/set_config_option" : body["jsonrpc"] === "2.0" && body["method"] === "session/prompt" && body["id"] !== void 0 ? "session/prompt" : body["jsonrpc"] === "2.0" && body["method"] === "session/cancel" && body["id"] === void 0 ? "session/cancel" : body["jsonrpc"] === "2.0" && body["method"] === "$/cancel_request" && body["id"] === void 0 ? "$/cancel_request" : body["jsonrpc"] === "2.0" && body["id"] !== void 0 && body["result"] !== void 0 && body["method"] === void 0 ? "rpc.result" : body["jsonrpc"] === "2.0" && body["id"] !== void 0 && body["error"] !== void 0 && body["method"] === void 0 ? "rpc.error" : void 0, tolerant: tolerated({ "AuthenticateFrame": $AuthenticateFrame, "CancelRequestFrame": $CancelRequestFrame, "CreateElicitationResponse": $CreateElicitationResponse, "CreateTerminalResponse": $CreateTerminalResponse, "InitializeFrame": $InitializeFrame, "KillTerminalResponse": $KillTerminalResponse, "LogoutFrame": $LogoutFrame, "ReadTextFileResponse": $ReadTextFileResponse, "ReleaseTerminalResponse": $KillTerminalResponse, "RequestPermissionResponse": $RequestPermissionResponse, "SessionCancelFrame": $SessionCancelFrame, "SessionCloseFrame": $SessionCloseFrame, "SessionDeleteFrame": $SessionDeleteFrame, "SessionListFrame": $SessionListFrame, "SessionLoadFrame": $SessionLoadFrame, "SessionNewFrame": $SessionNewFrame, "SessionPromptFrame": $SessionPromptFrame, "SessionResumeFrame": $SessionResumeFrame, "SessionSetConfigOptionFrame": $SessionSetConfigOptionFrame, "SessionSetModeFrame": $SessionSetModeFrame, "TerminalOutputResponse": $TerminalOutputResponse, "WaitForTerminalExitResponse": $WaitForTerminalExitResponse, "WriteTextFileResponse": $KillTerminalResponse }) };
 export const checks: Checks = made;
 export const reads: Reads = readers;
 export const faults = [400,403,404,405,408,409,410,413,415,426,429,500,501,503];

@@ -276,6 +276,7 @@ export interface SessionNewFrame {
 export interface NewSessionRequest {
   cwd: string;
   additionalDirectories?: string[] | undefined;
+  /** @default [] */
   mcpServers: McpServer[];
   _meta?: Record<string, unknown> | null | undefined;
 }
@@ -284,6 +285,7 @@ export interface NewSessionRequest {
 export interface McpServerHttp {
   name: string;
   url: string;
+  /** @default [] */
   headers: HttpHeader[];
   _meta?: Record<string, unknown> | null | undefined;
 }
@@ -299,6 +301,7 @@ export interface HttpHeader {
 export interface McpServerSse {
   name: string;
   url: string;
+  /** @default [] */
   headers: HttpHeader[];
   _meta?: Record<string, unknown> | null | undefined;
 }
@@ -307,7 +310,9 @@ export interface McpServerSse {
 export interface McpServerStdio {
   name: string;
   command: string;
+  /** @default [] */
   args: string[];
+  /** @default [] */
   env: EnvVariable[];
   _meta?: Record<string, unknown> | null | undefined;
 }
@@ -329,6 +334,7 @@ export interface SessionLoadFrame {
 
 /** The session to open again, and its working directory. */
 export interface LoadSessionRequest {
+  /** @default [] */
   mcpServers: McpServer[];
   cwd: string;
   additionalDirectories?: string[] | undefined;
@@ -608,6 +614,7 @@ export interface ToolCallUpdate {
 
 /** The agent's plan, whole each time. */
 export interface Plan {
+  /** @default [] */
   entries: PlanEntry[];
   _meta?: Record<string, unknown> | null | undefined;
 }
@@ -622,6 +629,7 @@ export interface PlanEntry {
 
 /** The commands that the user may give, all of them. */
 export interface AvailableCommandsUpdate {
+  /** @default [] */
   availableCommands: AvailableCommand[];
   _meta?: Record<string, unknown> | null | undefined;
 }
@@ -648,6 +656,7 @@ export interface CurrentModeUpdate {
 
 /** The session's options, all of them. */
 export interface ConfigOptionUpdate {
+  /** @default [] */
   configOptions: SessionConfigOption[];
   _meta?: Record<string, unknown> | null | undefined;
 }
@@ -679,6 +688,7 @@ export interface SessionConfigSelectOption {
 export interface SessionConfigSelectGroup {
   group: SessionConfigGroupId;
   name: string;
+  /** @default [] */
   options: SessionConfigSelectOption[];
   _meta?: Record<string, unknown> | null | undefined;
 }
@@ -1209,6 +1219,7 @@ export interface NewSessionResponse {
 /** The session's mode, and the modes that it may have. */
 export interface SessionModeState {
   currentModeId: SessionModeId;
+  /** @default [] */
   availableModes: SessionMode[];
   _meta?: Record<string, unknown> | null | undefined;
 }
@@ -1237,6 +1248,7 @@ export interface ResumeSessionResponse {
 
 /** A page of sessions. */
 export interface ListSessionsResponse {
+  /** @default [] */
   sessions: SessionInfo[];
   nextCursor?: string | null | undefined;
   _meta?: Record<string, unknown> | null | undefined;
@@ -1269,6 +1281,7 @@ export interface SetSessionModeResponse {
 
 /** The session's options after the change. */
 export interface SetSessionConfigOptionResponse {
+  /** @default [] */
   configOptions: SessionConfigOption[];
   _meta?: Record<string, unknown> | null | undefined;
 }

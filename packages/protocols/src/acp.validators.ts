@@ -124,35 +124,113 @@ function checked(tests) {
   }
   return checks;
 }
-var compiled0 = validate77;
-var schema41 = { "type": ["object", "null"], "additionalProperties": true, "$id": "/compiled0" };
-function validate77(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var changes;
+function undo(made2, length = 0) {
+  while (made2.length > length) made2.pop()();
+}
+var tolerant = (places) => (value) => {
+  if (!isObject(value)) return mistyped("object");
+  for (const key in places) {
+    const [test2, ways, isRequired, fallback] = places[key];
+    const found = Object.hasOwn(value, key) ? value[key] : void 0;
+    const flaws = found === void 0 ? void 0 : test2(found);
+    if (flaws) {
+      const isTolerated = ways.includes("e") || found === null && ways.includes("n");
+      if (!changes || !isTolerated || isRequired && !fallback) return under(key, flaws);
+      changes.push(() => {
+        value[key] = found;
+      });
+      if (fallback) value[key] = fallback();
+      else delete value[key];
+    } else if (found === void 0 && isRequired) return flaw("required", { missingProperty: key });
+  }
+  return void 0;
+};
+var skipping = (item) => {
+  const whole = array(item);
+  return (value) => {
+    if (!changes || !Array.isArray(value)) return whole(value);
+    const before = [...value];
+    const kept = before.filter((one2) => !item(one2));
+    if (kept.length === before.length) return void 0;
+    changes.push(() => refill(value, before));
+    refill(value, kept);
+    return void 0;
+  };
+};
+function refill(list, items) {
+  list.length = 0;
+  for (const item of items) list.push(item);
+}
+var either = (union, ...tests) => {
+  const strict = union(...tests);
+  return (value) => {
+    const made2 = changes;
+    changes = void 0;
+    const flaws = strict(value);
+    changes = made2;
+    if (!flaws || !made2) return flaws;
+    for (const test2 of tests) {
+      const { length } = made2;
+      if (!test2(value) && made2.length > length) return void 0;
+      undo(made2, length);
+    }
+    return flaws;
+  };
+};
+function tolerated(tests) {
+  const checks = {};
+  for (const title in tests) {
+    const check = (value) => {
+      let flaws = tests[title](value);
+      if (flaws) {
+        changes = [];
+        flaws = tests[title](value);
+        if (flaws) undo(changes);
+        changes = void 0;
+      }
+      check.errors = flaws ?? null;
+      return !flaws;
+    };
+    checks[title] = check;
+  }
+  return checks;
+}
+var compiled0 = validate17;
+var schema16 = { "type": ["object", "null"], "additionalProperties": true, "$id": "/compiled0" };
+function validate17(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    validate77.errors = [{ instancePath, keyword: "type", params: { type: schema41.type } }];
+    validate17.errors = [{ instancePath, keyword: "type", params: { type: schema16.type } }];
     return false;
   }
-  validate77.errors = vErrors;
+  validate17.errors = vErrors;
   return errors === 0;
 }
-var compiled1 = validate76;
-function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled1 = validate16;
+function validate16(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  validate76.errors = vErrors;
+  validate16.errors = vErrors;
   return errors === 0;
 }
-var compiled2 = validate75;
-var schema39 = { "type": ["array", "null"], "items": { "type": "string" }, "$id": "/compiled2" };
-function validate75(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled2 = validate15;
+function validate15(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  validate15.errors = null;
+  return true;
+}
+var compiled3 = validate14;
+var schema13 = { "type": ["array", "null"], "items": { "type": "string" }, "$id": "/compiled3" };
+function validate14(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    validate75.errors = [{ instancePath, keyword: "type", params: { type: schema39.type } }];
+    validate14.errors = [{ instancePath, keyword: "type", params: { type: schema13.type } }];
     return false;
   }
   if (errors === 0) {
@@ -162,7 +240,7 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
       for (let i0 = 0; i0 < len0; i0++) {
         const _errs1 = errors;
         if (typeof data[i0] !== "string") {
-          validate75.errors = [{ instancePath: instancePath + "/" + i0, keyword: "type", params: { type: "string" } }];
+          validate14.errors = [{ instancePath: instancePath + "/" + i0, keyword: "type", params: { type: "string" } }];
           return false;
         }
         var valid0 = _errs1 === errors;
@@ -172,27 +250,27 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate75.errors = vErrors;
+  validate14.errors = vErrors;
   return errors === 0;
 }
-var compiled3 = validate74;
-function validate74(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled4 = validate13;
+function validate13(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (typeof data == "number" && isFinite(data)) {
     if (data < 0 || isNaN(data)) {
-      validate74.errors = [{ instancePath, keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
+      validate13.errors = [{ instancePath, keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
       return false;
     }
   }
-  validate74.errors = vErrors;
+  validate13.errors = vErrors;
   return errors === 0;
 }
-var compiled4 = validate72;
-var schema37 = { "type": ["array", "null"], "items": { "$ref": "/acp/messages/enum-option.json" }, "$id": "/compiled4" };
-var schema36 = { "$id": "/acp/messages/enum-option.json", "type": "object", "properties": { "const": { "type": "string" }, "title": { "type": "string" }, "description": { "type": ["string", "null"] }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["const", "title"] };
-function validate71(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled5 = validate11;
+var schema11 = { "type": ["array", "null"], "items": { "$ref": "/acp/messages/enum-option.json" }, "$id": "/compiled5" };
+var schema10 = { "$id": "/acp/messages/enum-option.json", "type": "object", "properties": { "const": { "type": "string" }, "title": { "type": "string" }, "description": { "type": ["string", "null"] }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["const", "title"] };
+function validate10(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -200,13 +278,13 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
     if (data && typeof data == "object" && !Array.isArray(data)) {
       let missing0;
       if (data.const === void 0 && (missing0 = "const") || data.title === void 0 && (missing0 = "title")) {
-        validate71.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
+        validate10.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
         return false;
       } else {
         if (data.const !== void 0) {
           const _errs1 = errors;
           if (typeof data.const !== "string") {
-            validate71.errors = [{ instancePath: instancePath + "/const", keyword: "type", params: { type: "string" } }];
+            validate10.errors = [{ instancePath: instancePath + "/const", keyword: "type", params: { type: "string" } }];
             return false;
           }
           var valid0 = _errs1 === errors;
@@ -217,7 +295,7 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
           if (data.title !== void 0) {
             const _errs3 = errors;
             if (typeof data.title !== "string") {
-              validate71.errors = [{ instancePath: instancePath + "/title", keyword: "type", params: { type: "string" } }];
+              validate10.errors = [{ instancePath: instancePath + "/title", keyword: "type", params: { type: "string" } }];
               return false;
             }
             var valid0 = _errs3 === errors;
@@ -229,7 +307,7 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
               let data2 = data.description;
               const _errs5 = errors;
               if (typeof data2 !== "string" && data2 !== null) {
-                validate71.errors = [{ instancePath: instancePath + "/description", keyword: "type", params: { type: schema36.properties.description.type } }];
+                validate10.errors = [{ instancePath: instancePath + "/description", keyword: "type", params: { type: schema10.properties.description.type } }];
                 return false;
               }
               var valid0 = _errs5 === errors;
@@ -241,1643 +319,13 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
                 let data3 = data._meta;
                 const _errs7 = errors;
                 if (!(data3 && typeof data3 == "object" && !Array.isArray(data3)) && data3 !== null) {
-                  validate71.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema36.properties._meta.type } }];
+                  validate10.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema10.properties._meta.type } }];
                   return false;
                 }
                 var valid0 = _errs7 === errors;
               } else {
                 var valid0 = true;
               }
-            }
-          }
-        }
-      }
-    } else {
-      validate71.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate71.errors = vErrors;
-  return errors === 0;
-}
-function validate72(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (!Array.isArray(data) && data !== null) {
-    validate72.errors = [{ instancePath, keyword: "type", params: { type: schema37.type } }];
-    return false;
-  }
-  if (errors === 0) {
-    if (Array.isArray(data)) {
-      var valid0 = true;
-      const len0 = data.length;
-      for (let i0 = 0; i0 < len0; i0++) {
-        const _errs1 = errors;
-        if (!validate71(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
-          vErrors = vErrors === null ? validate71.errors : vErrors.concat(validate71.errors);
-          errors = vErrors.length;
-        }
-        var valid0 = _errs1 === errors;
-        if (!valid0) {
-          break;
-        }
-      }
-    }
-  }
-  validate72.errors = vErrors;
-  return errors === 0;
-}
-var compiled5 = validate70;
-function validate70(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  validate70.errors = vErrors;
-  return errors === 0;
-}
-var compiled6 = validate69;
-function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (typeof data == "number" && isFinite(data)) {
-    if (data < 0 || isNaN(data)) {
-      validate69.errors = [{ instancePath, keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
-      return false;
-    }
-  }
-  validate69.errors = vErrors;
-  return errors === 0;
-}
-var compiled7 = validate68;
-function validate68(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  validate68.errors = vErrors;
-  return errors === 0;
-}
-var compiled8 = validate66;
-var schema32 = { "type": ["array", "null"], "items": { "$ref": "/acp/messages/session-config-option.json" }, "$id": "/compiled8" };
-var schema31 = { "$id": "/acp/messages/session-config-option.json", "type": "object", "properties": { "id": { "$ref": "/acp/messages/session-config-id.json" }, "name": { "type": "string" }, "description": { "type": ["string", "null"] }, "category": { "anyOf": [{ "$ref": "/acp/messages/session-config-option-category.json" }, { "type": "null" }] }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["id", "name"], "oneOf": [{ "type": "object", "properties": { "type": { "type": "string", "const": "select" } }, "required": ["type"], "$ref": "/acp/messages/session-config-select.json" }, { "type": "object", "properties": { "type": { "type": "string", "const": "boolean" } }, "required": ["type"], "$ref": "/acp/messages/session-config-boolean.json" }] };
-function validate46(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (typeof data !== "string") {
-    validate46.errors = [{ instancePath, keyword: "type", params: { type: "string" } }];
-    return false;
-  }
-  validate46.errors = vErrors;
-  return errors === 0;
-}
-var schema24 = { "$id": "/acp/messages/session-config-select-option.json", "type": "object", "properties": { "value": { "$ref": "/acp/messages/session-config-value-id.json" }, "name": { "type": "string" }, "description": { "type": ["string", "null"] }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["value", "name"] };
-function validate47(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.value === void 0 && (missing0 = "value") || data.name === void 0 && (missing0 = "name")) {
-        validate47.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.value !== void 0) {
-          const _errs1 = errors;
-          if (!validate46(data.value, { instancePath: instancePath + "/value", parentData: data, parentDataProperty: "value", rootData })) {
-            vErrors = vErrors === null ? validate46.errors : vErrors.concat(validate46.errors);
-            errors = vErrors.length;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.name !== void 0) {
-            const _errs2 = errors;
-            if (typeof data.name !== "string") {
-              validate47.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid0 = _errs2 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.description !== void 0) {
-              let data2 = data.description;
-              const _errs4 = errors;
-              if (typeof data2 !== "string" && data2 !== null) {
-                validate47.errors = [{ instancePath: instancePath + "/description", keyword: "type", params: { type: schema24.properties.description.type } }];
-                return false;
-              }
-              var valid0 = _errs4 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data._meta !== void 0) {
-                let data3 = data._meta;
-                const _errs6 = errors;
-                if (!(data3 && typeof data3 == "object" && !Array.isArray(data3)) && data3 !== null) {
-                  validate47.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema24.properties._meta.type } }];
-                  return false;
-                }
-                var valid0 = _errs6 === errors;
-              } else {
-                var valid0 = true;
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate47.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate47.errors = vErrors;
-  return errors === 0;
-}
-var schema26 = { "$id": "/acp/messages/session-config-select-group.json", "type": "object", "properties": { "group": { "$ref": "/acp/messages/session-config-group-id.json" }, "name": { "type": "string" }, "options": { "type": "array", "items": { "$ref": "/acp/messages/session-config-select-option.json" } }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["group", "name", "options"] };
-function validate49(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (typeof data !== "string") {
-    validate49.errors = [{ instancePath, keyword: "type", params: { type: "string" } }];
-    return false;
-  }
-  validate49.errors = vErrors;
-  return errors === 0;
-}
-function validate50(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.group === void 0 && (missing0 = "group") || data.name === void 0 && (missing0 = "name") || data.options === void 0 && (missing0 = "options")) {
-        validate50.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.group !== void 0) {
-          const _errs1 = errors;
-          if (!validate49(data.group, { instancePath: instancePath + "/group", parentData: data, parentDataProperty: "group", rootData })) {
-            vErrors = vErrors === null ? validate49.errors : vErrors.concat(validate49.errors);
-            errors = vErrors.length;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.name !== void 0) {
-            const _errs2 = errors;
-            if (typeof data.name !== "string") {
-              validate50.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid0 = _errs2 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.options !== void 0) {
-              let data2 = data.options;
-              const _errs4 = errors;
-              if (errors === _errs4) {
-                if (Array.isArray(data2)) {
-                  var valid1 = true;
-                  const len0 = data2.length;
-                  for (let i0 = 0; i0 < len0; i0++) {
-                    const _errs6 = errors;
-                    if (!validate47(data2[i0], { instancePath: instancePath + "/options/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-                      vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
-                      errors = vErrors.length;
-                    }
-                    var valid1 = _errs6 === errors;
-                    if (!valid1) {
-                      break;
-                    }
-                  }
-                } else {
-                  validate50.errors = [{ instancePath: instancePath + "/options", keyword: "type", params: { type: "array" } }];
-                  return false;
-                }
-              }
-              var valid0 = _errs4 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data._meta !== void 0) {
-                let data4 = data._meta;
-                const _errs7 = errors;
-                if (!(data4 && typeof data4 == "object" && !Array.isArray(data4)) && data4 !== null) {
-                  validate50.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema26.properties._meta.type } }];
-                  return false;
-                }
-                var valid0 = _errs7 === errors;
-              } else {
-                var valid0 = true;
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate50.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate50.errors = vErrors;
-  return errors === 0;
-}
-function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  const _errs0 = errors;
-  let valid0 = false;
-  const _errs1 = errors;
-  if (errors === _errs1) {
-    if (Array.isArray(data)) {
-      var valid1 = true;
-      const len0 = data.length;
-      for (let i0 = 0; i0 < len0; i0++) {
-        const _errs3 = errors;
-        if (!validate47(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
-          vErrors = vErrors === null ? validate47.errors : vErrors.concat(validate47.errors);
-          errors = vErrors.length;
-        }
-        var valid1 = _errs3 === errors;
-        if (!valid1) {
-          break;
-        }
-      }
-    } else {
-      const err0 = { instancePath, keyword: "type", params: { type: "array" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-  }
-  var _valid0 = _errs1 === errors;
-  valid0 = valid0 || _valid0;
-  if (!valid0) {
-    const _errs4 = errors;
-    if (errors === _errs4) {
-      if (Array.isArray(data)) {
-        var valid2 = true;
-        const len1 = data.length;
-        for (let i1 = 0; i1 < len1; i1++) {
-          const _errs6 = errors;
-          if (!validate50(data[i1], { instancePath: instancePath + "/" + i1, parentData: data, parentDataProperty: i1, rootData })) {
-            vErrors = vErrors === null ? validate50.errors : vErrors.concat(validate50.errors);
-            errors = vErrors.length;
-          }
-          var valid2 = _errs6 === errors;
-          if (!valid2) {
-            break;
-          }
-        }
-      } else {
-        const err1 = { instancePath, keyword: "type", params: { type: "array" } };
-        if (vErrors === null) {
-          vErrors = [err1];
-        } else {
-          vErrors.push(err1);
-        }
-        errors++;
-      }
-    }
-    var _valid0 = _errs4 === errors;
-    valid0 = valid0 || _valid0;
-  }
-  if (!valid0) {
-    const err2 = { instancePath, keyword: "anyOf", params: {} };
-    if (vErrors === null) {
-      vErrors = [err2];
-    } else {
-      vErrors.push(err2);
-    }
-    errors++;
-    validate53.errors = vErrors;
-    return false;
-  } else {
-    errors = _errs0;
-    if (vErrors !== null) {
-      if (_errs0) {
-        vErrors.length = _errs0;
-      } else {
-        vErrors = null;
-      }
-    }
-  }
-  validate53.errors = vErrors;
-  return errors === 0;
-}
-function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.currentValue === void 0 && (missing0 = "currentValue") || data.options === void 0 && (missing0 = "options")) {
-        validate56.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.currentValue !== void 0) {
-          const _errs1 = errors;
-          if (!validate46(data.currentValue, { instancePath: instancePath + "/currentValue", parentData: data, parentDataProperty: "currentValue", rootData })) {
-            vErrors = vErrors === null ? validate46.errors : vErrors.concat(validate46.errors);
-            errors = vErrors.length;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.options !== void 0) {
-            const _errs2 = errors;
-            if (!validate53(data.options, { instancePath: instancePath + "/options", parentData: data, parentDataProperty: "options", rootData })) {
-              vErrors = vErrors === null ? validate53.errors : vErrors.concat(validate53.errors);
-              errors = vErrors.length;
-            }
-            var valid0 = _errs2 === errors;
-          } else {
-            var valid0 = true;
-          }
-        }
-      }
-    } else {
-      validate56.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate56.errors = vErrors;
-  return errors === 0;
-}
-function validate45(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.currentValue === void 0 && (missing0 = "currentValue")) {
-        validate45.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.currentValue !== void 0) {
-          if (typeof data.currentValue !== "boolean") {
-            validate45.errors = [{ instancePath: instancePath + "/currentValue", keyword: "type", params: { type: "boolean" } }];
-            return false;
-          }
-        }
-      }
-    } else {
-      validate45.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate45.errors = vErrors;
-  return errors === 0;
-}
-function validate60(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (typeof data !== "string") {
-    validate60.errors = [{ instancePath, keyword: "type", params: { type: "string" } }];
-    return false;
-  }
-  validate60.errors = vErrors;
-  return errors === 0;
-}
-function validate59(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (typeof data !== "string") {
-    validate59.errors = [{ instancePath, keyword: "type", params: { type: "string" } }];
-    return false;
-  }
-  validate59.errors = vErrors;
-  return errors === 0;
-}
-function validate61(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  const _errs1 = errors;
-  let valid0 = false;
-  let passing0 = null;
-  const _errs2 = errors;
-  if (!validate56(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate56.errors : vErrors.concat(validate56.errors);
-    errors = vErrors.length;
-  }
-  if (errors === _errs2) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.type === void 0 && (missing0 = "type")) {
-        const err0 = { instancePath, keyword: "required", params: { missingProperty: missing0 } };
-        if (vErrors === null) {
-          vErrors = [err0];
-        } else {
-          vErrors.push(err0);
-        }
-        errors++;
-      } else {
-        if (data.type !== void 0) {
-          let data0 = data.type;
-          if (typeof data0 !== "string") {
-            const err1 = { instancePath: instancePath + "/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err1];
-            } else {
-              vErrors.push(err1);
-            }
-            errors++;
-          }
-          if ("select" !== data0) {
-            const err2 = { instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "select" } };
-            if (vErrors === null) {
-              vErrors = [err2];
-            } else {
-              vErrors.push(err2);
-            }
-            errors++;
-          }
-        }
-      }
-    } else {
-      const err3 = { instancePath, keyword: "type", params: { type: "object" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-  }
-  var _valid0 = _errs2 === errors;
-  if (_valid0) {
-    valid0 = true;
-    passing0 = 0;
-  }
-  const _errs6 = errors;
-  if (!validate45(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate45.errors : vErrors.concat(validate45.errors);
-    errors = vErrors.length;
-  }
-  if (errors === _errs6) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing1;
-      if (data.type === void 0 && (missing1 = "type")) {
-        const err4 = { instancePath, keyword: "required", params: { missingProperty: missing1 } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
-        }
-        errors++;
-      } else {
-        if (data.type !== void 0) {
-          let data1 = data.type;
-          if (typeof data1 !== "string") {
-            const err5 = { instancePath: instancePath + "/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err5];
-            } else {
-              vErrors.push(err5);
-            }
-            errors++;
-          }
-          if ("boolean" !== data1) {
-            const err6 = { instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "boolean" } };
-            if (vErrors === null) {
-              vErrors = [err6];
-            } else {
-              vErrors.push(err6);
-            }
-            errors++;
-          }
-        }
-      }
-    } else {
-      const err7 = { instancePath, keyword: "type", params: { type: "object" } };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-  }
-  var _valid0 = _errs6 === errors;
-  if (_valid0 && valid0) {
-    valid0 = false;
-    passing0 = [passing0, 1];
-  } else {
-    if (_valid0) {
-      valid0 = true;
-      passing0 = 1;
-    }
-  }
-  if (!valid0) {
-    const err8 = { instancePath, keyword: "oneOf", params: { passingSchemas: passing0 } };
-    if (vErrors === null) {
-      vErrors = [err8];
-    } else {
-      vErrors.push(err8);
-    }
-    errors++;
-    validate61.errors = vErrors;
-    return false;
-  } else {
-    errors = _errs1;
-    if (vErrors !== null) {
-      if (_errs1) {
-        vErrors.length = _errs1;
-      } else {
-        vErrors = null;
-      }
-    }
-  }
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing2;
-      if (data.id === void 0 && (missing2 = "id") || data.name === void 0 && (missing2 = "name")) {
-        validate61.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing2 } }];
-        return false;
-      } else {
-        if (data.id !== void 0) {
-          const _errs10 = errors;
-          if (!validate60(data.id, { instancePath: instancePath + "/id", parentData: data, parentDataProperty: "id", rootData })) {
-            vErrors = vErrors === null ? validate60.errors : vErrors.concat(validate60.errors);
-            errors = vErrors.length;
-          }
-          var valid3 = _errs10 === errors;
-        } else {
-          var valid3 = true;
-        }
-        if (valid3) {
-          if (data.name !== void 0) {
-            const _errs11 = errors;
-            if (typeof data.name !== "string") {
-              validate61.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid3 = _errs11 === errors;
-          } else {
-            var valid3 = true;
-          }
-          if (valid3) {
-            if (data.description !== void 0) {
-              let data4 = data.description;
-              const _errs13 = errors;
-              if (typeof data4 !== "string" && data4 !== null) {
-                validate61.errors = [{ instancePath: instancePath + "/description", keyword: "type", params: { type: schema31.properties.description.type } }];
-                return false;
-              }
-              var valid3 = _errs13 === errors;
-            } else {
-              var valid3 = true;
-            }
-            if (valid3) {
-              if (data.category !== void 0) {
-                let data5 = data.category;
-                const _errs15 = errors;
-                const _errs16 = errors;
-                let valid4 = false;
-                const _errs17 = errors;
-                if (!validate59(data5, { instancePath: instancePath + "/category", parentData: data, parentDataProperty: "category", rootData })) {
-                  vErrors = vErrors === null ? validate59.errors : vErrors.concat(validate59.errors);
-                  errors = vErrors.length;
-                }
-                var _valid1 = _errs17 === errors;
-                valid4 = valid4 || _valid1;
-                if (!valid4) {
-                  const _errs18 = errors;
-                  if (data5 !== null) {
-                    const err9 = { instancePath: instancePath + "/category", keyword: "type", params: { type: "null" } };
-                    if (vErrors === null) {
-                      vErrors = [err9];
-                    } else {
-                      vErrors.push(err9);
-                    }
-                    errors++;
-                  }
-                  var _valid1 = _errs18 === errors;
-                  valid4 = valid4 || _valid1;
-                }
-                if (!valid4) {
-                  const err10 = { instancePath: instancePath + "/category", keyword: "anyOf", params: {} };
-                  if (vErrors === null) {
-                    vErrors = [err10];
-                  } else {
-                    vErrors.push(err10);
-                  }
-                  errors++;
-                  validate61.errors = vErrors;
-                  return false;
-                } else {
-                  errors = _errs16;
-                  if (vErrors !== null) {
-                    if (_errs16) {
-                      vErrors.length = _errs16;
-                    } else {
-                      vErrors = null;
-                    }
-                  }
-                }
-                var valid3 = _errs15 === errors;
-              } else {
-                var valid3 = true;
-              }
-              if (valid3) {
-                if (data._meta !== void 0) {
-                  let data6 = data._meta;
-                  const _errs20 = errors;
-                  if (!(data6 && typeof data6 == "object" && !Array.isArray(data6)) && data6 !== null) {
-                    validate61.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema31.properties._meta.type } }];
-                    return false;
-                  }
-                  var valid3 = _errs20 === errors;
-                } else {
-                  var valid3 = true;
-                }
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate61.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate61.errors = vErrors;
-  return errors === 0;
-}
-function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (!Array.isArray(data) && data !== null) {
-    validate66.errors = [{ instancePath, keyword: "type", params: { type: schema32.type } }];
-    return false;
-  }
-  if (errors === 0) {
-    if (Array.isArray(data)) {
-      var valid0 = true;
-      const len0 = data.length;
-      for (let i0 = 0; i0 < len0; i0++) {
-        const _errs1 = errors;
-        if (!validate61(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
-          vErrors = vErrors === null ? validate61.errors : vErrors.concat(validate61.errors);
-          errors = vErrors.length;
-        }
-        var valid0 = _errs1 === errors;
-        if (!valid0) {
-          break;
-        }
-      }
-    }
-  }
-  validate66.errors = vErrors;
-  return errors === 0;
-}
-var compiled9 = validate43;
-var schema21 = { "type": ["array", "null"], "items": { "$ref": "/acp/messages/tool-call-content.json" }, "$id": "/compiled9" };
-var schema19 = { "$id": "/acp/messages/content.json", "type": "object", "properties": { "content": { "$ref": "/acp/messages/content-block.json" }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["content"] };
-var schema10 = { "$id": "/acp/messages/text-content.json", "type": "object", "properties": { "annotations": { "anyOf": [{ "$ref": "/acp/messages/annotations.json" }, { "type": "null" }] }, "text": { "type": "string" }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["text"] };
-var schema5 = { "$id": "/acp/messages/annotations.json", "type": "object", "properties": { "audience": { "type": ["array", "null"], "items": { "$ref": "/acp/messages/role.json" } }, "lastModified": { "type": ["string", "null"] }, "priority": { "type": ["number", "null"], "format": "double" }, "_meta": { "type": ["object", "null"], "additionalProperties": true } } };
-function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  const _errs0 = errors;
-  let valid0 = false;
-  let passing0 = null;
-  const _errs1 = errors;
-  if (typeof data !== "string") {
-    const err0 = { instancePath, keyword: "type", params: { type: "string" } };
-    if (vErrors === null) {
-      vErrors = [err0];
-    } else {
-      vErrors.push(err0);
-    }
-    errors++;
-  }
-  if ("assistant" !== data) {
-    const err1 = { instancePath, keyword: "const", params: { allowedValue: "assistant" } };
-    if (vErrors === null) {
-      vErrors = [err1];
-    } else {
-      vErrors.push(err1);
-    }
-    errors++;
-  }
-  var _valid0 = _errs1 === errors;
-  if (_valid0) {
-    valid0 = true;
-    passing0 = 0;
-  }
-  const _errs3 = errors;
-  if (typeof data !== "string") {
-    const err2 = { instancePath, keyword: "type", params: { type: "string" } };
-    if (vErrors === null) {
-      vErrors = [err2];
-    } else {
-      vErrors.push(err2);
-    }
-    errors++;
-  }
-  if ("user" !== data) {
-    const err3 = { instancePath, keyword: "const", params: { allowedValue: "user" } };
-    if (vErrors === null) {
-      vErrors = [err3];
-    } else {
-      vErrors.push(err3);
-    }
-    errors++;
-  }
-  var _valid0 = _errs3 === errors;
-  if (_valid0 && valid0) {
-    valid0 = false;
-    passing0 = [passing0, 1];
-  } else {
-    if (_valid0) {
-      valid0 = true;
-      passing0 = 1;
-    }
-  }
-  if (!valid0) {
-    const err4 = { instancePath, keyword: "oneOf", params: { passingSchemas: passing0 } };
-    if (vErrors === null) {
-      vErrors = [err4];
-    } else {
-      vErrors.push(err4);
-    }
-    errors++;
-    validate0.errors = vErrors;
-    return false;
-  } else {
-    errors = _errs0;
-    if (vErrors !== null) {
-      if (_errs0) {
-        vErrors.length = _errs0;
-      } else {
-        vErrors = null;
-      }
-    }
-  }
-  validate0.errors = vErrors;
-  return errors === 0;
-}
-function validate8(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      if (data.audience !== void 0) {
-        let data0 = data.audience;
-        const _errs1 = errors;
-        if (!Array.isArray(data0) && data0 !== null) {
-          validate8.errors = [{ instancePath: instancePath + "/audience", keyword: "type", params: { type: schema5.properties.audience.type } }];
-          return false;
-        }
-        if (errors === _errs1) {
-          if (Array.isArray(data0)) {
-            var valid1 = true;
-            const len0 = data0.length;
-            for (let i0 = 0; i0 < len0; i0++) {
-              const _errs3 = errors;
-              if (!validate0(data0[i0], { instancePath: instancePath + "/audience/" + i0, parentData: data0, parentDataProperty: i0, rootData })) {
-                vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
-                errors = vErrors.length;
-              }
-              var valid1 = _errs3 === errors;
-              if (!valid1) {
-                break;
-              }
-            }
-          }
-        }
-        var valid0 = _errs1 === errors;
-      } else {
-        var valid0 = true;
-      }
-      if (valid0) {
-        if (data.lastModified !== void 0) {
-          let data2 = data.lastModified;
-          const _errs4 = errors;
-          if (typeof data2 !== "string" && data2 !== null) {
-            validate8.errors = [{ instancePath: instancePath + "/lastModified", keyword: "type", params: { type: schema5.properties.lastModified.type } }];
-            return false;
-          }
-          var valid0 = _errs4 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.priority !== void 0) {
-            let data3 = data.priority;
-            const _errs6 = errors;
-            if (!(typeof data3 == "number" && isFinite(data3)) && data3 !== null) {
-              validate8.errors = [{ instancePath: instancePath + "/priority", keyword: "type", params: { type: schema5.properties.priority.type } }];
-              return false;
-            }
-            var valid0 = _errs6 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data._meta !== void 0) {
-              let data4 = data._meta;
-              const _errs8 = errors;
-              if (!(data4 && typeof data4 == "object" && !Array.isArray(data4)) && data4 !== null) {
-                validate8.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema5.properties._meta.type } }];
-                return false;
-              }
-              var valid0 = _errs8 === errors;
-            } else {
-              var valid0 = true;
-            }
-          }
-        }
-      }
-    } else {
-      validate8.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate8.errors = vErrors;
-  return errors === 0;
-}
-function validate19(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.text === void 0 && (missing0 = "text")) {
-        validate19.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.annotations !== void 0) {
-          let data0 = data.annotations;
-          const _errs1 = errors;
-          const _errs2 = errors;
-          let valid1 = false;
-          const _errs3 = errors;
-          if (!validate8(data0, { instancePath: instancePath + "/annotations", parentData: data, parentDataProperty: "annotations", rootData })) {
-            vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
-            errors = vErrors.length;
-          }
-          var _valid0 = _errs3 === errors;
-          valid1 = valid1 || _valid0;
-          if (!valid1) {
-            const _errs4 = errors;
-            if (data0 !== null) {
-              const err0 = { instancePath: instancePath + "/annotations", keyword: "type", params: { type: "null" } };
-              if (vErrors === null) {
-                vErrors = [err0];
-              } else {
-                vErrors.push(err0);
-              }
-              errors++;
-            }
-            var _valid0 = _errs4 === errors;
-            valid1 = valid1 || _valid0;
-          }
-          if (!valid1) {
-            const err1 = { instancePath: instancePath + "/annotations", keyword: "anyOf", params: {} };
-            if (vErrors === null) {
-              vErrors = [err1];
-            } else {
-              vErrors.push(err1);
-            }
-            errors++;
-            validate19.errors = vErrors;
-            return false;
-          } else {
-            errors = _errs2;
-            if (vErrors !== null) {
-              if (_errs2) {
-                vErrors.length = _errs2;
-              } else {
-                vErrors = null;
-              }
-            }
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.text !== void 0) {
-            const _errs6 = errors;
-            if (typeof data.text !== "string") {
-              validate19.errors = [{ instancePath: instancePath + "/text", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid0 = _errs6 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data._meta !== void 0) {
-              let data2 = data._meta;
-              const _errs8 = errors;
-              if (!(data2 && typeof data2 == "object" && !Array.isArray(data2)) && data2 !== null) {
-                validate19.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema10.properties._meta.type } }];
-                return false;
-              }
-              var valid0 = _errs8 === errors;
-            } else {
-              var valid0 = true;
-            }
-          }
-        }
-      }
-    } else {
-      validate19.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate19.errors = vErrors;
-  return errors === 0;
-}
-var schema9 = { "$id": "/acp/messages/image-content.json", "type": "object", "properties": { "annotations": { "anyOf": [{ "$ref": "/acp/messages/annotations.json" }, { "type": "null" }] }, "data": { "type": "string" }, "mimeType": { "type": "string" }, "uri": { "type": ["string", "null"] }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["data", "mimeType"] };
-function validate17(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.data === void 0 && (missing0 = "data") || data.mimeType === void 0 && (missing0 = "mimeType")) {
-        validate17.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.annotations !== void 0) {
-          let data0 = data.annotations;
-          const _errs1 = errors;
-          const _errs2 = errors;
-          let valid1 = false;
-          const _errs3 = errors;
-          if (!validate8(data0, { instancePath: instancePath + "/annotations", parentData: data, parentDataProperty: "annotations", rootData })) {
-            vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
-            errors = vErrors.length;
-          }
-          var _valid0 = _errs3 === errors;
-          valid1 = valid1 || _valid0;
-          if (!valid1) {
-            const _errs4 = errors;
-            if (data0 !== null) {
-              const err0 = { instancePath: instancePath + "/annotations", keyword: "type", params: { type: "null" } };
-              if (vErrors === null) {
-                vErrors = [err0];
-              } else {
-                vErrors.push(err0);
-              }
-              errors++;
-            }
-            var _valid0 = _errs4 === errors;
-            valid1 = valid1 || _valid0;
-          }
-          if (!valid1) {
-            const err1 = { instancePath: instancePath + "/annotations", keyword: "anyOf", params: {} };
-            if (vErrors === null) {
-              vErrors = [err1];
-            } else {
-              vErrors.push(err1);
-            }
-            errors++;
-            validate17.errors = vErrors;
-            return false;
-          } else {
-            errors = _errs2;
-            if (vErrors !== null) {
-              if (_errs2) {
-                vErrors.length = _errs2;
-              } else {
-                vErrors = null;
-              }
-            }
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.data !== void 0) {
-            const _errs6 = errors;
-            if (typeof data.data !== "string") {
-              validate17.errors = [{ instancePath: instancePath + "/data", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid0 = _errs6 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.mimeType !== void 0) {
-              const _errs8 = errors;
-              if (typeof data.mimeType !== "string") {
-                validate17.errors = [{ instancePath: instancePath + "/mimeType", keyword: "type", params: { type: "string" } }];
-                return false;
-              }
-              var valid0 = _errs8 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data.uri !== void 0) {
-                let data3 = data.uri;
-                const _errs10 = errors;
-                if (typeof data3 !== "string" && data3 !== null) {
-                  validate17.errors = [{ instancePath: instancePath + "/uri", keyword: "type", params: { type: schema9.properties.uri.type } }];
-                  return false;
-                }
-                var valid0 = _errs10 === errors;
-              } else {
-                var valid0 = true;
-              }
-              if (valid0) {
-                if (data._meta !== void 0) {
-                  let data4 = data._meta;
-                  const _errs12 = errors;
-                  if (!(data4 && typeof data4 == "object" && !Array.isArray(data4)) && data4 !== null) {
-                    validate17.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema9.properties._meta.type } }];
-                    return false;
-                  }
-                  var valid0 = _errs12 === errors;
-                } else {
-                  var valid0 = true;
-                }
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate17.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate17.errors = vErrors;
-  return errors === 0;
-}
-var schema8 = { "$id": "/acp/messages/audio-content.json", "type": "object", "properties": { "annotations": { "anyOf": [{ "$ref": "/acp/messages/annotations.json" }, { "type": "null" }] }, "data": { "type": "string" }, "mimeType": { "type": "string" }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["data", "mimeType"] };
-function validate15(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.data === void 0 && (missing0 = "data") || data.mimeType === void 0 && (missing0 = "mimeType")) {
-        validate15.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.annotations !== void 0) {
-          let data0 = data.annotations;
-          const _errs1 = errors;
-          const _errs2 = errors;
-          let valid1 = false;
-          const _errs3 = errors;
-          if (!validate8(data0, { instancePath: instancePath + "/annotations", parentData: data, parentDataProperty: "annotations", rootData })) {
-            vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
-            errors = vErrors.length;
-          }
-          var _valid0 = _errs3 === errors;
-          valid1 = valid1 || _valid0;
-          if (!valid1) {
-            const _errs4 = errors;
-            if (data0 !== null) {
-              const err0 = { instancePath: instancePath + "/annotations", keyword: "type", params: { type: "null" } };
-              if (vErrors === null) {
-                vErrors = [err0];
-              } else {
-                vErrors.push(err0);
-              }
-              errors++;
-            }
-            var _valid0 = _errs4 === errors;
-            valid1 = valid1 || _valid0;
-          }
-          if (!valid1) {
-            const err1 = { instancePath: instancePath + "/annotations", keyword: "anyOf", params: {} };
-            if (vErrors === null) {
-              vErrors = [err1];
-            } else {
-              vErrors.push(err1);
-            }
-            errors++;
-            validate15.errors = vErrors;
-            return false;
-          } else {
-            errors = _errs2;
-            if (vErrors !== null) {
-              if (_errs2) {
-                vErrors.length = _errs2;
-              } else {
-                vErrors = null;
-              }
-            }
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.data !== void 0) {
-            const _errs6 = errors;
-            if (typeof data.data !== "string") {
-              validate15.errors = [{ instancePath: instancePath + "/data", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid0 = _errs6 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.mimeType !== void 0) {
-              const _errs8 = errors;
-              if (typeof data.mimeType !== "string") {
-                validate15.errors = [{ instancePath: instancePath + "/mimeType", keyword: "type", params: { type: "string" } }];
-                return false;
-              }
-              var valid0 = _errs8 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data._meta !== void 0) {
-                let data3 = data._meta;
-                const _errs10 = errors;
-                if (!(data3 && typeof data3 == "object" && !Array.isArray(data3)) && data3 !== null) {
-                  validate15.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema8.properties._meta.type } }];
-                  return false;
-                }
-                var valid0 = _errs10 === errors;
-              } else {
-                var valid0 = true;
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate15.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate15.errors = vErrors;
-  return errors === 0;
-}
-var schema7 = { "$id": "/acp/messages/resource-link.json", "type": "object", "properties": { "annotations": { "anyOf": [{ "$ref": "/acp/messages/annotations.json" }, { "type": "null" }] }, "description": { "type": ["string", "null"] }, "mimeType": { "type": ["string", "null"] }, "name": { "type": "string" }, "size": { "type": ["integer", "null"], "format": "int64" }, "title": { "type": ["string", "null"] }, "uri": { "type": "string" }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["name", "uri"] };
-function validate13(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.name === void 0 && (missing0 = "name") || data.uri === void 0 && (missing0 = "uri")) {
-        validate13.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.annotations !== void 0) {
-          let data0 = data.annotations;
-          const _errs1 = errors;
-          const _errs2 = errors;
-          let valid1 = false;
-          const _errs3 = errors;
-          if (!validate8(data0, { instancePath: instancePath + "/annotations", parentData: data, parentDataProperty: "annotations", rootData })) {
-            vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
-            errors = vErrors.length;
-          }
-          var _valid0 = _errs3 === errors;
-          valid1 = valid1 || _valid0;
-          if (!valid1) {
-            const _errs4 = errors;
-            if (data0 !== null) {
-              const err0 = { instancePath: instancePath + "/annotations", keyword: "type", params: { type: "null" } };
-              if (vErrors === null) {
-                vErrors = [err0];
-              } else {
-                vErrors.push(err0);
-              }
-              errors++;
-            }
-            var _valid0 = _errs4 === errors;
-            valid1 = valid1 || _valid0;
-          }
-          if (!valid1) {
-            const err1 = { instancePath: instancePath + "/annotations", keyword: "anyOf", params: {} };
-            if (vErrors === null) {
-              vErrors = [err1];
-            } else {
-              vErrors.push(err1);
-            }
-            errors++;
-            validate13.errors = vErrors;
-            return false;
-          } else {
-            errors = _errs2;
-            if (vErrors !== null) {
-              if (_errs2) {
-                vErrors.length = _errs2;
-              } else {
-                vErrors = null;
-              }
-            }
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.description !== void 0) {
-            let data1 = data.description;
-            const _errs6 = errors;
-            if (typeof data1 !== "string" && data1 !== null) {
-              validate13.errors = [{ instancePath: instancePath + "/description", keyword: "type", params: { type: schema7.properties.description.type } }];
-              return false;
-            }
-            var valid0 = _errs6 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.mimeType !== void 0) {
-              let data2 = data.mimeType;
-              const _errs8 = errors;
-              if (typeof data2 !== "string" && data2 !== null) {
-                validate13.errors = [{ instancePath: instancePath + "/mimeType", keyword: "type", params: { type: schema7.properties.mimeType.type } }];
-                return false;
-              }
-              var valid0 = _errs8 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data.name !== void 0) {
-                const _errs10 = errors;
-                if (typeof data.name !== "string") {
-                  validate13.errors = [{ instancePath: instancePath + "/name", keyword: "type", params: { type: "string" } }];
-                  return false;
-                }
-                var valid0 = _errs10 === errors;
-              } else {
-                var valid0 = true;
-              }
-              if (valid0) {
-                if (data.size !== void 0) {
-                  let data4 = data.size;
-                  const _errs12 = errors;
-                  if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4)) && data4 !== null) {
-                    validate13.errors = [{ instancePath: instancePath + "/size", keyword: "type", params: { type: schema7.properties.size.type } }];
-                    return false;
-                  }
-                  var valid0 = _errs12 === errors;
-                } else {
-                  var valid0 = true;
-                }
-                if (valid0) {
-                  if (data.title !== void 0) {
-                    let data5 = data.title;
-                    const _errs14 = errors;
-                    if (typeof data5 !== "string" && data5 !== null) {
-                      validate13.errors = [{ instancePath: instancePath + "/title", keyword: "type", params: { type: schema7.properties.title.type } }];
-                      return false;
-                    }
-                    var valid0 = _errs14 === errors;
-                  } else {
-                    var valid0 = true;
-                  }
-                  if (valid0) {
-                    if (data.uri !== void 0) {
-                      const _errs16 = errors;
-                      if (typeof data.uri !== "string") {
-                        validate13.errors = [{ instancePath: instancePath + "/uri", keyword: "type", params: { type: "string" } }];
-                        return false;
-                      }
-                      var valid0 = _errs16 === errors;
-                    } else {
-                      var valid0 = true;
-                    }
-                    if (valid0) {
-                      if (data._meta !== void 0) {
-                        let data7 = data._meta;
-                        const _errs18 = errors;
-                        if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-                          validate13.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema7.properties._meta.type } }];
-                          return false;
-                        }
-                        var valid0 = _errs18 === errors;
-                      } else {
-                        var valid0 = true;
-                      }
-                    }
-                  }
-                }
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate13.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate13.errors = vErrors;
-  return errors === 0;
-}
-var schema6 = { "$id": "/acp/messages/embedded-resource.json", "type": "object", "properties": { "annotations": { "anyOf": [{ "$ref": "/acp/messages/annotations.json" }, { "type": "null" }] }, "resource": { "$ref": "/acp/messages/embedded-resource-resource.json" }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["resource"] };
-var schema3 = { "$id": "/acp/messages/text-resource-contents.json", "type": "object", "properties": { "mimeType": { "type": ["string", "null"] }, "text": { "type": "string" }, "uri": { "type": "string" }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["text", "uri"] };
-function validate4(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.text === void 0 && (missing0 = "text") || data.uri === void 0 && (missing0 = "uri")) {
-        validate4.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.mimeType !== void 0) {
-          let data0 = data.mimeType;
-          const _errs1 = errors;
-          if (typeof data0 !== "string" && data0 !== null) {
-            validate4.errors = [{ instancePath: instancePath + "/mimeType", keyword: "type", params: { type: schema3.properties.mimeType.type } }];
-            return false;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.text !== void 0) {
-            const _errs3 = errors;
-            if (typeof data.text !== "string") {
-              validate4.errors = [{ instancePath: instancePath + "/text", keyword: "type", params: { type: "string" } }];
-              return false;
-            }
-            var valid0 = _errs3 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.uri !== void 0) {
-              const _errs5 = errors;
-              if (typeof data.uri !== "string") {
-                validate4.errors = [{ instancePath: instancePath + "/uri", keyword: "type", params: { type: "string" } }];
-                return false;
-              }
-              var valid0 = _errs5 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data._meta !== void 0) {
-                let data3 = data._meta;
-                const _errs7 = errors;
-                if (!(data3 && typeof data3 == "object" && !Array.isArray(data3)) && data3 !== null) {
-                  validate4.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema3.properties._meta.type } }];
-                  return false;
-                }
-                var valid0 = _errs7 === errors;
-              } else {
-                var valid0 = true;
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate4.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate4.errors = vErrors;
-  return errors === 0;
-}
-var schema2 = { "$id": "/acp/messages/blob-resource-contents.json", "type": "object", "properties": { "blob": { "type": "string" }, "mimeType": { "type": ["string", "null"] }, "uri": { "type": "string" }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["blob", "uri"] };
-function validate3(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.blob === void 0 && (missing0 = "blob") || data.uri === void 0 && (missing0 = "uri")) {
-        validate3.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.blob !== void 0) {
-          const _errs1 = errors;
-          if (typeof data.blob !== "string") {
-            validate3.errors = [{ instancePath: instancePath + "/blob", keyword: "type", params: { type: "string" } }];
-            return false;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.mimeType !== void 0) {
-            let data1 = data.mimeType;
-            const _errs3 = errors;
-            if (typeof data1 !== "string" && data1 !== null) {
-              validate3.errors = [{ instancePath: instancePath + "/mimeType", keyword: "type", params: { type: schema2.properties.mimeType.type } }];
-              return false;
-            }
-            var valid0 = _errs3 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.uri !== void 0) {
-              const _errs5 = errors;
-              if (typeof data.uri !== "string") {
-                validate3.errors = [{ instancePath: instancePath + "/uri", keyword: "type", params: { type: "string" } }];
-                return false;
-              }
-              var valid0 = _errs5 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data._meta !== void 0) {
-                let data3 = data._meta;
-                const _errs7 = errors;
-                if (!(data3 && typeof data3 == "object" && !Array.isArray(data3)) && data3 !== null) {
-                  validate3.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema2.properties._meta.type } }];
-                  return false;
-                }
-                var valid0 = _errs7 === errors;
-              } else {
-                var valid0 = true;
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate3.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate3.errors = vErrors;
-  return errors === 0;
-}
-function validate5(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  const _errs0 = errors;
-  let valid0 = false;
-  const _errs1 = errors;
-  if (!validate4(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate4.errors : vErrors.concat(validate4.errors);
-    errors = vErrors.length;
-  }
-  var _valid0 = _errs1 === errors;
-  valid0 = valid0 || _valid0;
-  if (!valid0) {
-    const _errs2 = errors;
-    if (!validate3(data, { instancePath, parentData, parentDataProperty, rootData })) {
-      vErrors = vErrors === null ? validate3.errors : vErrors.concat(validate3.errors);
-      errors = vErrors.length;
-    }
-    var _valid0 = _errs2 === errors;
-    valid0 = valid0 || _valid0;
-  }
-  if (!valid0) {
-    const err0 = { instancePath, keyword: "anyOf", params: {} };
-    if (vErrors === null) {
-      vErrors = [err0];
-    } else {
-      vErrors.push(err0);
-    }
-    errors++;
-    validate5.errors = vErrors;
-    return false;
-  } else {
-    errors = _errs0;
-    if (vErrors !== null) {
-      if (_errs0) {
-        vErrors.length = _errs0;
-      } else {
-        vErrors = null;
-      }
-    }
-  }
-  validate5.errors = vErrors;
-  return errors === 0;
-}
-function validate10(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.resource === void 0 && (missing0 = "resource")) {
-        validate10.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.annotations !== void 0) {
-          let data0 = data.annotations;
-          const _errs1 = errors;
-          const _errs2 = errors;
-          let valid1 = false;
-          const _errs3 = errors;
-          if (!validate8(data0, { instancePath: instancePath + "/annotations", parentData: data, parentDataProperty: "annotations", rootData })) {
-            vErrors = vErrors === null ? validate8.errors : vErrors.concat(validate8.errors);
-            errors = vErrors.length;
-          }
-          var _valid0 = _errs3 === errors;
-          valid1 = valid1 || _valid0;
-          if (!valid1) {
-            const _errs4 = errors;
-            if (data0 !== null) {
-              const err0 = { instancePath: instancePath + "/annotations", keyword: "type", params: { type: "null" } };
-              if (vErrors === null) {
-                vErrors = [err0];
-              } else {
-                vErrors.push(err0);
-              }
-              errors++;
-            }
-            var _valid0 = _errs4 === errors;
-            valid1 = valid1 || _valid0;
-          }
-          if (!valid1) {
-            const err1 = { instancePath: instancePath + "/annotations", keyword: "anyOf", params: {} };
-            if (vErrors === null) {
-              vErrors = [err1];
-            } else {
-              vErrors.push(err1);
-            }
-            errors++;
-            validate10.errors = vErrors;
-            return false;
-          } else {
-            errors = _errs2;
-            if (vErrors !== null) {
-              if (_errs2) {
-                vErrors.length = _errs2;
-              } else {
-                vErrors = null;
-              }
-            }
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.resource !== void 0) {
-            const _errs6 = errors;
-            if (!validate5(data.resource, { instancePath: instancePath + "/resource", parentData: data, parentDataProperty: "resource", rootData })) {
-              vErrors = vErrors === null ? validate5.errors : vErrors.concat(validate5.errors);
-              errors = vErrors.length;
-            }
-            var valid0 = _errs6 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data._meta !== void 0) {
-              let data2 = data._meta;
-              const _errs7 = errors;
-              if (!(data2 && typeof data2 == "object" && !Array.isArray(data2)) && data2 !== null) {
-                validate10.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema6.properties._meta.type } }];
-                return false;
-              }
-              var valid0 = _errs7 === errors;
-            } else {
-              var valid0 = true;
             }
           }
         }
@@ -1890,713 +338,24 @@ function validate10(data, { instancePath = "", parentData, parentDataProperty, r
   validate10.errors = vErrors;
   return errors === 0;
 }
-function validate21(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate11(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  const _errs0 = errors;
-  let valid0 = false;
-  let passing0 = null;
-  const _errs1 = errors;
-  if (!validate19(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate19.errors : vErrors.concat(validate19.errors);
-    errors = vErrors.length;
+  if (!Array.isArray(data) && data !== null) {
+    validate11.errors = [{ instancePath, keyword: "type", params: { type: schema11.type } }];
+    return false;
   }
-  if (errors === _errs1) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.type === void 0 && (missing0 = "type")) {
-        const err0 = { instancePath, keyword: "required", params: { missingProperty: missing0 } };
-        if (vErrors === null) {
-          vErrors = [err0];
-        } else {
-          vErrors.push(err0);
-        }
-        errors++;
-      } else {
-        if (data.type !== void 0) {
-          let data0 = data.type;
-          if (typeof data0 !== "string") {
-            const err1 = { instancePath: instancePath + "/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err1];
-            } else {
-              vErrors.push(err1);
-            }
-            errors++;
-          }
-          if ("text" !== data0) {
-            const err2 = { instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "text" } };
-            if (vErrors === null) {
-              vErrors = [err2];
-            } else {
-              vErrors.push(err2);
-            }
-            errors++;
-          }
-        }
-      }
-    } else {
-      const err3 = { instancePath, keyword: "type", params: { type: "object" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-  }
-  var _valid0 = _errs1 === errors;
-  if (_valid0) {
-    valid0 = true;
-    passing0 = 0;
-  }
-  const _errs5 = errors;
-  if (!validate17(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate17.errors : vErrors.concat(validate17.errors);
-    errors = vErrors.length;
-  }
-  if (errors === _errs5) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing1;
-      if (data.type === void 0 && (missing1 = "type")) {
-        const err4 = { instancePath, keyword: "required", params: { missingProperty: missing1 } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
-        }
-        errors++;
-      } else {
-        if (data.type !== void 0) {
-          let data1 = data.type;
-          if (typeof data1 !== "string") {
-            const err5 = { instancePath: instancePath + "/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err5];
-            } else {
-              vErrors.push(err5);
-            }
-            errors++;
-          }
-          if ("image" !== data1) {
-            const err6 = { instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "image" } };
-            if (vErrors === null) {
-              vErrors = [err6];
-            } else {
-              vErrors.push(err6);
-            }
-            errors++;
-          }
-        }
-      }
-    } else {
-      const err7 = { instancePath, keyword: "type", params: { type: "object" } };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-  }
-  var _valid0 = _errs5 === errors;
-  if (_valid0 && valid0) {
-    valid0 = false;
-    passing0 = [passing0, 1];
-  } else {
-    if (_valid0) {
-      valid0 = true;
-      passing0 = 1;
-    }
-    const _errs9 = errors;
-    if (!validate15(data, { instancePath, parentData, parentDataProperty, rootData })) {
-      vErrors = vErrors === null ? validate15.errors : vErrors.concat(validate15.errors);
-      errors = vErrors.length;
-    }
-    if (errors === _errs9) {
-      if (data && typeof data == "object" && !Array.isArray(data)) {
-        let missing2;
-        if (data.type === void 0 && (missing2 = "type")) {
-          const err8 = { instancePath, keyword: "required", params: { missingProperty: missing2 } };
-          if (vErrors === null) {
-            vErrors = [err8];
-          } else {
-            vErrors.push(err8);
-          }
-          errors++;
-        } else {
-          if (data.type !== void 0) {
-            let data2 = data.type;
-            if (typeof data2 !== "string") {
-              const err9 = { instancePath: instancePath + "/type", keyword: "type", params: { type: "string" } };
-              if (vErrors === null) {
-                vErrors = [err9];
-              } else {
-                vErrors.push(err9);
-              }
-              errors++;
-            }
-            if ("audio" !== data2) {
-              const err10 = { instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "audio" } };
-              if (vErrors === null) {
-                vErrors = [err10];
-              } else {
-                vErrors.push(err10);
-              }
-              errors++;
-            }
-          }
-        }
-      } else {
-        const err11 = { instancePath, keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    var _valid0 = _errs9 === errors;
-    if (_valid0 && valid0) {
-      valid0 = false;
-      passing0 = [passing0, 2];
-    } else {
-      if (_valid0) {
-        valid0 = true;
-        passing0 = 2;
-      }
-      const _errs13 = errors;
-      if (!validate13(data, { instancePath, parentData, parentDataProperty, rootData })) {
-        vErrors = vErrors === null ? validate13.errors : vErrors.concat(validate13.errors);
-        errors = vErrors.length;
-      }
-      if (errors === _errs13) {
-        if (data && typeof data == "object" && !Array.isArray(data)) {
-          let missing3;
-          if (data.type === void 0 && (missing3 = "type")) {
-            const err12 = { instancePath, keyword: "required", params: { missingProperty: missing3 } };
-            if (vErrors === null) {
-              vErrors = [err12];
-            } else {
-              vErrors.push(err12);
-            }
-            errors++;
-          } else {
-            if (data.type !== void 0) {
-              let data3 = data.type;
-              if (typeof data3 !== "string") {
-                const err13 = { instancePath: instancePath + "/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err13];
-                } else {
-                  vErrors.push(err13);
-                }
-                errors++;
-              }
-              if ("resource_link" !== data3) {
-                const err14 = { instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "resource_link" } };
-                if (vErrors === null) {
-                  vErrors = [err14];
-                } else {
-                  vErrors.push(err14);
-                }
-                errors++;
-              }
-            }
-          }
-        } else {
-          const err15 = { instancePath, keyword: "type", params: { type: "object" } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-      }
-      var _valid0 = _errs13 === errors;
-      if (_valid0 && valid0) {
-        valid0 = false;
-        passing0 = [passing0, 3];
-      } else {
-        if (_valid0) {
-          valid0 = true;
-          passing0 = 3;
-        }
-        const _errs17 = errors;
-        if (!validate10(data, { instancePath, parentData, parentDataProperty, rootData })) {
+  if (errors === 0) {
+    if (Array.isArray(data)) {
+      var valid0 = true;
+      const len0 = data.length;
+      for (let i0 = 0; i0 < len0; i0++) {
+        const _errs1 = errors;
+        if (!validate10(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
           vErrors = vErrors === null ? validate10.errors : vErrors.concat(validate10.errors);
           errors = vErrors.length;
         }
-        if (errors === _errs17) {
-          if (data && typeof data == "object" && !Array.isArray(data)) {
-            let missing4;
-            if (data.type === void 0 && (missing4 = "type")) {
-              const err16 = { instancePath, keyword: "required", params: { missingProperty: missing4 } };
-              if (vErrors === null) {
-                vErrors = [err16];
-              } else {
-                vErrors.push(err16);
-              }
-              errors++;
-            } else {
-              if (data.type !== void 0) {
-                let data4 = data.type;
-                if (typeof data4 !== "string") {
-                  const err17 = { instancePath: instancePath + "/type", keyword: "type", params: { type: "string" } };
-                  if (vErrors === null) {
-                    vErrors = [err17];
-                  } else {
-                    vErrors.push(err17);
-                  }
-                  errors++;
-                }
-                if ("resource" !== data4) {
-                  const err18 = { instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "resource" } };
-                  if (vErrors === null) {
-                    vErrors = [err18];
-                  } else {
-                    vErrors.push(err18);
-                  }
-                  errors++;
-                }
-              }
-            }
-          } else {
-            const err19 = { instancePath, keyword: "type", params: { type: "object" } };
-            if (vErrors === null) {
-              vErrors = [err19];
-            } else {
-              vErrors.push(err19);
-            }
-            errors++;
-          }
-        }
-        var _valid0 = _errs17 === errors;
-        if (_valid0 && valid0) {
-          valid0 = false;
-          passing0 = [passing0, 4];
-        } else {
-          if (_valid0) {
-            valid0 = true;
-            passing0 = 4;
-          }
-        }
-      }
-    }
-  }
-  if (!valid0) {
-    const err20 = { instancePath, keyword: "oneOf", params: { passingSchemas: passing0 } };
-    if (vErrors === null) {
-      vErrors = [err20];
-    } else {
-      vErrors.push(err20);
-    }
-    errors++;
-    validate21.errors = vErrors;
-    return false;
-  } else {
-    errors = _errs0;
-    if (vErrors !== null) {
-      if (_errs0) {
-        vErrors.length = _errs0;
-      } else {
-        vErrors = null;
-      }
-    }
-  }
-  validate21.errors = vErrors;
-  return errors === 0;
-}
-function validate37(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.content === void 0 && (missing0 = "content")) {
-        validate37.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.content !== void 0) {
-          const _errs1 = errors;
-          if (!validate21(data.content, { instancePath: instancePath + "/content", parentData: data, parentDataProperty: "content", rootData })) {
-            vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
-            errors = vErrors.length;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data._meta !== void 0) {
-            let data1 = data._meta;
-            const _errs2 = errors;
-            if (!(data1 && typeof data1 == "object" && !Array.isArray(data1)) && data1 !== null) {
-              validate37.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema19.properties._meta.type } }];
-              return false;
-            }
-            var valid0 = _errs2 === errors;
-          } else {
-            var valid0 = true;
-          }
-        }
-      }
-    } else {
-      validate37.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate37.errors = vErrors;
-  return errors === 0;
-}
-var schema18 = { "$id": "/acp/messages/diff.json", "type": "object", "properties": { "path": { "type": "string" }, "oldText": { "type": ["string", "null"] }, "newText": { "type": "string" }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["path", "newText"] };
-function validate36(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.path === void 0 && (missing0 = "path") || data.newText === void 0 && (missing0 = "newText")) {
-        validate36.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.path !== void 0) {
-          const _errs1 = errors;
-          if (typeof data.path !== "string") {
-            validate36.errors = [{ instancePath: instancePath + "/path", keyword: "type", params: { type: "string" } }];
-            return false;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.oldText !== void 0) {
-            let data1 = data.oldText;
-            const _errs3 = errors;
-            if (typeof data1 !== "string" && data1 !== null) {
-              validate36.errors = [{ instancePath: instancePath + "/oldText", keyword: "type", params: { type: schema18.properties.oldText.type } }];
-              return false;
-            }
-            var valid0 = _errs3 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data.newText !== void 0) {
-              const _errs5 = errors;
-              if (typeof data.newText !== "string") {
-                validate36.errors = [{ instancePath: instancePath + "/newText", keyword: "type", params: { type: "string" } }];
-                return false;
-              }
-              var valid0 = _errs5 === errors;
-            } else {
-              var valid0 = true;
-            }
-            if (valid0) {
-              if (data._meta !== void 0) {
-                let data3 = data._meta;
-                const _errs7 = errors;
-                if (!(data3 && typeof data3 == "object" && !Array.isArray(data3)) && data3 !== null) {
-                  validate36.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema18.properties._meta.type } }];
-                  return false;
-                }
-                var valid0 = _errs7 === errors;
-              } else {
-                var valid0 = true;
-              }
-            }
-          }
-        }
-      }
-    } else {
-      validate36.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate36.errors = vErrors;
-  return errors === 0;
-}
-var schema17 = { "$id": "/acp/messages/terminal.json", "type": "object", "properties": { "terminalId": { "$ref": "/acp/messages/terminal-id.json" }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["terminalId"] };
-function validate33(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (typeof data !== "string") {
-    validate33.errors = [{ instancePath, keyword: "type", params: { type: "string" } }];
-    return false;
-  }
-  validate33.errors = vErrors;
-  return errors === 0;
-}
-function validate34(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.terminalId === void 0 && (missing0 = "terminalId")) {
-        validate34.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.terminalId !== void 0) {
-          const _errs1 = errors;
-          if (!validate33(data.terminalId, { instancePath: instancePath + "/terminalId", parentData: data, parentDataProperty: "terminalId", rootData })) {
-            vErrors = vErrors === null ? validate33.errors : vErrors.concat(validate33.errors);
-            errors = vErrors.length;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data._meta !== void 0) {
-            let data1 = data._meta;
-            const _errs2 = errors;
-            if (!(data1 && typeof data1 == "object" && !Array.isArray(data1)) && data1 !== null) {
-              validate34.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema17.properties._meta.type } }];
-              return false;
-            }
-            var valid0 = _errs2 === errors;
-          } else {
-            var valid0 = true;
-          }
-        }
-      }
-    } else {
-      validate34.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
-      return false;
-    }
-  }
-  validate34.errors = vErrors;
-  return errors === 0;
-}
-function validate39(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  const _errs0 = errors;
-  let valid0 = false;
-  let passing0 = null;
-  const _errs1 = errors;
-  if (!validate37(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate37.errors : vErrors.concat(validate37.errors);
-    errors = vErrors.length;
-  }
-  if (errors === _errs1) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.type === void 0 && (missing0 = "type")) {
-        const err0 = { instancePath, keyword: "required", params: { missingProperty: missing0 } };
-        if (vErrors === null) {
-          vErrors = [err0];
-        } else {
-          vErrors.push(err0);
-        }
-        errors++;
-      } else {
-        if (data.type !== void 0) {
-          let data0 = data.type;
-          if (typeof data0 !== "string") {
-            const err1 = { instancePath: instancePath + "/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err1];
-            } else {
-              vErrors.push(err1);
-            }
-            errors++;
-          }
-          if ("content" !== data0) {
-            const err2 = { instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "content" } };
-            if (vErrors === null) {
-              vErrors = [err2];
-            } else {
-              vErrors.push(err2);
-            }
-            errors++;
-          }
-        }
-      }
-    } else {
-      const err3 = { instancePath, keyword: "type", params: { type: "object" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-  }
-  var _valid0 = _errs1 === errors;
-  if (_valid0) {
-    valid0 = true;
-    passing0 = 0;
-  }
-  const _errs5 = errors;
-  if (!validate36(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate36.errors : vErrors.concat(validate36.errors);
-    errors = vErrors.length;
-  }
-  if (errors === _errs5) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing1;
-      if (data.type === void 0 && (missing1 = "type")) {
-        const err4 = { instancePath, keyword: "required", params: { missingProperty: missing1 } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
-        }
-        errors++;
-      } else {
-        if (data.type !== void 0) {
-          let data1 = data.type;
-          if (typeof data1 !== "string") {
-            const err5 = { instancePath: instancePath + "/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err5];
-            } else {
-              vErrors.push(err5);
-            }
-            errors++;
-          }
-          if ("diff" !== data1) {
-            const err6 = { instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "diff" } };
-            if (vErrors === null) {
-              vErrors = [err6];
-            } else {
-              vErrors.push(err6);
-            }
-            errors++;
-          }
-        }
-      }
-    } else {
-      const err7 = { instancePath, keyword: "type", params: { type: "object" } };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-  }
-  var _valid0 = _errs5 === errors;
-  if (_valid0 && valid0) {
-    valid0 = false;
-    passing0 = [passing0, 1];
-  } else {
-    if (_valid0) {
-      valid0 = true;
-      passing0 = 1;
-    }
-    const _errs9 = errors;
-    if (!validate34(data, { instancePath, parentData, parentDataProperty, rootData })) {
-      vErrors = vErrors === null ? validate34.errors : vErrors.concat(validate34.errors);
-      errors = vErrors.length;
-    }
-    if (errors === _errs9) {
-      if (data && typeof data == "object" && !Array.isArray(data)) {
-        let missing2;
-        if (data.type === void 0 && (missing2 = "type")) {
-          const err8 = { instancePath, keyword: "required", params: { missingProperty: missing2 } };
-          if (vErrors === null) {
-            vErrors = [err8];
-          } else {
-            vErrors.push(err8);
-          }
-          errors++;
-        } else {
-          if (data.type !== void 0) {
-            let data2 = data.type;
-            if (typeof data2 !== "string") {
-              const err9 = { instancePath: instancePath + "/type", keyword: "type", params: { type: "string" } };
-              if (vErrors === null) {
-                vErrors = [err9];
-              } else {
-                vErrors.push(err9);
-              }
-              errors++;
-            }
-            if ("terminal" !== data2) {
-              const err10 = { instancePath: instancePath + "/type", keyword: "const", params: { allowedValue: "terminal" } };
-              if (vErrors === null) {
-                vErrors = [err10];
-              } else {
-                vErrors.push(err10);
-              }
-              errors++;
-            }
-          }
-        }
-      } else {
-        const err11 = { instancePath, keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    var _valid0 = _errs9 === errors;
-    if (_valid0 && valid0) {
-      valid0 = false;
-      passing0 = [passing0, 2];
-    } else {
-      if (_valid0) {
-        valid0 = true;
-        passing0 = 2;
-      }
-    }
-  }
-  if (!valid0) {
-    const err12 = { instancePath, keyword: "oneOf", params: { passingSchemas: passing0 } };
-    if (vErrors === null) {
-      vErrors = [err12];
-    } else {
-      vErrors.push(err12);
-    }
-    errors++;
-    validate39.errors = vErrors;
-    return false;
-  } else {
-    errors = _errs0;
-    if (vErrors !== null) {
-      if (_errs0) {
-        vErrors.length = _errs0;
-      } else {
-        vErrors = null;
-      }
-    }
-  }
-  validate39.errors = vErrors;
-  return errors === 0;
-}
-function validate43(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (!Array.isArray(data) && data !== null) {
-    validate43.errors = [{ instancePath, keyword: "type", params: { type: schema21.type } }];
-    return false;
-  }
-  if (errors === 0) {
-    if (Array.isArray(data)) {
-      var valid0 = true;
-      const len0 = data.length;
-      for (let i0 = 0; i0 < len0; i0++) {
-        const _errs1 = errors;
-        if (!validate39(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
-          vErrors = vErrors === null ? validate39.errors : vErrors.concat(validate39.errors);
-          errors = vErrors.length;
-        }
         var valid0 = _errs1 === errors;
         if (!valid0) {
           break;
@@ -2604,287 +363,216 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   }
-  validate43.errors = vErrors;
+  validate11.errors = vErrors;
   return errors === 0;
 }
-var compiled10 = validate31;
-var schema15 = { "type": ["array", "null"], "items": { "$ref": "/acp/messages/tool-call-location.json" }, "$id": "/compiled10" };
-var schema14 = { "$id": "/acp/messages/tool-call-location.json", "type": "object", "properties": { "path": { "type": "string" }, "line": { "type": ["integer", "null"], "format": "uint32", "minimum": 0 }, "_meta": { "type": ["object", "null"], "additionalProperties": true } }, "required": ["path"] };
-function validate30(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled6 = validate9;
+function validate9(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (errors === 0) {
-    if (data && typeof data == "object" && !Array.isArray(data)) {
-      let missing0;
-      if (data.path === void 0 && (missing0 = "path")) {
-        validate30.errors = [{ instancePath, keyword: "required", params: { missingProperty: missing0 } }];
-        return false;
-      } else {
-        if (data.path !== void 0) {
-          const _errs1 = errors;
-          if (typeof data.path !== "string") {
-            validate30.errors = [{ instancePath: instancePath + "/path", keyword: "type", params: { type: "string" } }];
-            return false;
-          }
-          var valid0 = _errs1 === errors;
-        } else {
-          var valid0 = true;
-        }
-        if (valid0) {
-          if (data.line !== void 0) {
-            let data1 = data.line;
-            const _errs3 = errors;
-            if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1)) && data1 !== null) {
-              validate30.errors = [{ instancePath: instancePath + "/line", keyword: "type", params: { type: schema14.properties.line.type } }];
-              return false;
-            }
-            if (errors === _errs3) {
-              if (typeof data1 == "number" && isFinite(data1)) {
-                if (data1 < 0 || isNaN(data1)) {
-                  validate30.errors = [{ instancePath: instancePath + "/line", keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
-                  return false;
-                }
-              }
-            }
-            var valid0 = _errs3 === errors;
-          } else {
-            var valid0 = true;
-          }
-          if (valid0) {
-            if (data._meta !== void 0) {
-              let data2 = data._meta;
-              const _errs5 = errors;
-              if (!(data2 && typeof data2 == "object" && !Array.isArray(data2)) && data2 !== null) {
-                validate30.errors = [{ instancePath: instancePath + "/_meta", keyword: "type", params: { type: schema14.properties._meta.type } }];
-                return false;
-              }
-              var valid0 = _errs5 === errors;
-            } else {
-              var valid0 = true;
-            }
-          }
-        }
-      }
-    } else {
-      validate30.errors = [{ instancePath, keyword: "type", params: { type: "object" } }];
+  validate9.errors = vErrors;
+  return errors === 0;
+}
+var compiled7 = validate8;
+function validate8(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (typeof data == "number" && isFinite(data)) {
+    if (data < 0 || isNaN(data)) {
+      validate8.errors = [{ instancePath, keyword: "minimum", params: { comparison: ">=", limit: 0 } }];
       return false;
     }
   }
-  validate30.errors = vErrors;
+  validate8.errors = vErrors;
   return errors === 0;
 }
-function validate31(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled8 = validate7;
+function validate7(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  validate7.errors = null;
+  return true;
+}
+var compiled9 = validate6;
+function validate6(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  validate6.errors = null;
+  return true;
+}
+var compiled10 = validate5;
+function validate5(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!Array.isArray(data) && data !== null) {
-    validate31.errors = [{ instancePath, keyword: "type", params: { type: schema15.type } }];
-    return false;
-  }
-  if (errors === 0) {
-    if (Array.isArray(data)) {
-      var valid0 = true;
-      const len0 = data.length;
-      for (let i0 = 0; i0 < len0; i0++) {
-        const _errs1 = errors;
-        if (!validate30(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
-          vErrors = vErrors === null ? validate30.errors : vErrors.concat(validate30.errors);
-          errors = vErrors.length;
-        }
-        var valid0 = _errs1 === errors;
-        if (!valid0) {
-          break;
-        }
-      }
-    }
-  }
-  validate31.errors = vErrors;
+  validate5.errors = vErrors;
   return errors === 0;
 }
-var compiled11 = validate29;
-function validate29(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled11 = validate4;
+function validate4(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
-  let vErrors = null;
-  let errors = 0;
-  validate29.errors = vErrors;
-  return errors === 0;
+  validate4.errors = null;
+  return true;
 }
-var compiled12 = validate27;
-var schema12 = { "type": ["array", "null"], "items": { "$ref": "/acp/messages/content-block.json" }, "$id": "/compiled12" };
-function validate27(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var compiled12 = validate3;
+function validate3(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
-  let vErrors = null;
-  let errors = 0;
-  if (!Array.isArray(data) && data !== null) {
-    validate27.errors = [{ instancePath, keyword: "type", params: { type: schema12.type } }];
-    return false;
-  }
-  if (errors === 0) {
-    if (Array.isArray(data)) {
-      var valid0 = true;
-      const len0 = data.length;
-      for (let i0 = 0; i0 < len0; i0++) {
-        const _errs1 = errors;
-        if (!validate21(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
-          vErrors = vErrors === null ? validate21.errors : vErrors.concat(validate21.errors);
-          errors = vErrors.length;
-        }
-        var valid0 = _errs1 === errors;
-        if (!valid0) {
-          break;
-        }
-      }
-    }
-  }
-  validate27.errors = vErrors;
-  return errors === 0;
+  validate3.errors = null;
+  return true;
 }
-var compiled13 = validate1;
-var schema1 = { "type": ["array", "null"], "items": { "$ref": "/acp/messages/role.json" }, "$id": "/compiled13" };
+var compiled13 = validate2;
+function validate2(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  validate2.errors = null;
+  return true;
+}
+var compiled14 = validate1;
 function validate1(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
+  validate1.errors = null;
+  return true;
+}
+var compiled15 = validate0;
+function validate0(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
   let vErrors = null;
   let errors = 0;
-  if (!Array.isArray(data) && data !== null) {
-    validate1.errors = [{ instancePath, keyword: "type", params: { type: schema1.type } }];
-    return false;
-  }
-  if (errors === 0) {
-    if (Array.isArray(data)) {
-      var valid0 = true;
-      const len0 = data.length;
-      for (let i0 = 0; i0 < len0; i0++) {
-        const _errs1 = errors;
-        if (!validate0(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
-          vErrors = vErrors === null ? validate0.errors : vErrors.concat(validate0.errors);
-          errors = vErrors.length;
-        }
-        var valid0 = _errs1 === errors;
-        if (!valid0) {
-          break;
-        }
-      }
-    }
-  }
-  validate1.errors = vErrors;
+  validate0.errors = vErrors;
   return errors === 0;
 }
 var form0 = format("uri", /^(?:[a-z][a-z0-9+\-.]*:)(?:\/?\/)?[^\s]*$/i);
-var $AuthenticateResponse = object({}, { "_meta": compiled(compiled0) });
+var $AuthenticateResponse = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
 var $RequestId = any(nil, all(integer, compiled(compiled1)), string);
-var $CancelRequestNotification = object({ "requestId": $RequestId }, { "_meta": compiled(compiled0) });
+var $CancelRequestNotification = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "requestId": $RequestId }));
+var $CancelRequestFrame = object({ "jsonrpc": constant("2.0"), "method": constant("$/cancel_request"), "params": $CancelRequestNotification });
 var $ElicitationId = string;
-var $CompleteElicitationNotification = object({ "elicitationId": $ElicitationId }, { "_meta": compiled(compiled0) });
+var $CompleteElicitationNotification = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "elicitationId": $ElicitationId }));
+var $ElicitationCompleteFrame = object({ "jsonrpc": constant("2.0"), "method": constant("elicitation/complete"), "params": $CompleteElicitationNotification });
 var $ElicitationSchemaType = constant("object");
 var $StringFormat = one(constant("email"), constant("uri"), constant("date"), constant("date-time"));
-var $StringPropertySchema = object({}, { "title": types({ "string": string, "null": nil }), "description": types({ "string": string, "null": nil }), "minLength": all(types({ "integer": integer, "null": nil }), compiled(compiled3)), "maxLength": all(types({ "integer": integer, "null": nil }), compiled(compiled3)), "pattern": types({ "string": string, "null": nil }), "format": any($StringFormat, nil), "default": types({ "string": string, "null": nil }), "enum": compiled(compiled2), "oneOf": compiled(compiled4), "_meta": compiled(compiled0) });
-var $NumberPropertySchema = object({}, { "title": types({ "string": string, "null": nil }), "description": types({ "string": string, "null": nil }), "minimum": all(types({ "number": number, "null": nil }), compiled(compiled5)), "maximum": all(types({ "number": number, "null": nil }), compiled(compiled5)), "default": all(types({ "number": number, "null": nil }), compiled(compiled5)), "_meta": compiled(compiled0) });
-var $IntegerPropertySchema = object({}, { "title": types({ "string": string, "null": nil }), "description": types({ "string": string, "null": nil }), "minimum": all(types({ "integer": integer, "null": nil }), compiled(compiled1)), "maximum": all(types({ "integer": integer, "null": nil }), compiled(compiled1)), "default": all(types({ "integer": integer, "null": nil }), compiled(compiled1)), "_meta": compiled(compiled0) });
-var $BooleanPropertySchema = object({}, { "title": types({ "string": string, "null": nil }), "description": types({ "string": string, "null": nil }), "default": types({ "boolean": boolean, "null": nil }), "_meta": compiled(compiled0) });
-var $StringMultiSelectItems = object({ "enum": array(string) }, { "_meta": compiled(compiled0) });
-var $EnumOption = object({ "const": string, "title": string }, { "description": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $TitledMultiSelectItems = object({ "anyOf": array($EnumOption) }, { "_meta": compiled(compiled0) });
-var $MultiSelectItems = any(all(object({ "type": constant("string") }), $StringMultiSelectItems), all(object({ "type": string }), not(object({ "type": constant("string") }))), $TitledMultiSelectItems);
-var $MultiSelectPropertySchema = object({ "items": $MultiSelectItems }, { "title": types({ "string": string, "null": nil }), "description": types({ "string": string, "null": nil }), "minItems": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "maxItems": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "default": compiled(compiled2), "_meta": compiled(compiled0) });
-var $ElicitationPropertySchema = any(tagged("type", [[all($StringPropertySchema), "string"], [all($NumberPropertySchema), "number"], [all($IntegerPropertySchema), "integer"], [all($BooleanPropertySchema), "boolean"], [all($MultiSelectPropertySchema), "array"]]), all(object({ "type": string }), not(tagged("type", [[object({ "type": constant("string") }), "string"], [object({ "type": constant("number") }), "number"], [object({ "type": constant("integer") }), "integer"], [object({ "type": constant("boolean") }), "boolean"], [object({ "type": constant("array") }), "array"]]))));
-var $ElicitationSchema = object({}, { "type": $ElicitationSchemaType, "title": types({ "string": string, "null": nil }), "properties": all(object({}), others($ElicitationPropertySchema)), "required": compiled(compiled2), "description": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
+var $StringPropertySchema = all(tolerant({ "title": [types({ "string": string, "null": nil }), "e", false], "description": [types({ "string": string, "null": nil }), "e", false], "default": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}, { "minLength": all(types({ "integer": integer, "null": nil }), compiled(compiled4)), "maxLength": all(types({ "integer": integer, "null": nil }), compiled(compiled4)), "pattern": types({ "string": string, "null": nil }), "format": any($StringFormat, nil), "enum": compiled(compiled3), "oneOf": compiled(compiled5) }));
+var $NumberPropertySchema = all(tolerant({ "title": [types({ "string": string, "null": nil }), "e", false], "description": [types({ "string": string, "null": nil }), "e", false], "default": [all(types({ "number": number, "null": nil }), compiled(compiled6)), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}, { "minimum": all(types({ "number": number, "null": nil }), compiled(compiled6)), "maximum": all(types({ "number": number, "null": nil }), compiled(compiled6)) }));
+var $IntegerPropertySchema = all(tolerant({ "title": [types({ "string": string, "null": nil }), "e", false], "description": [types({ "string": string, "null": nil }), "e", false], "default": [all(types({ "integer": integer, "null": nil }), compiled(compiled1)), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}, { "minimum": all(types({ "integer": integer, "null": nil }), compiled(compiled1)), "maximum": all(types({ "integer": integer, "null": nil }), compiled(compiled1)) }));
+var $BooleanPropertySchema = all(tolerant({ "title": [types({ "string": string, "null": nil }), "e", false], "description": [types({ "string": string, "null": nil }), "e", false], "default": [types({ "boolean": boolean, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $StringMultiSelectItems = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "enum": array(string) }));
+var $EnumOption = all(tolerant({ "description": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "const": string, "title": string }));
+var $TitledMultiSelectItems = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "anyOf": array($EnumOption) }));
+var $MultiSelectItems = either(any, all(object({ "type": constant("string") }), $StringMultiSelectItems), all(object({ "type": string }), not(object({ "type": constant("string") }))), $TitledMultiSelectItems);
+var $MultiSelectPropertySchema = all(tolerant({ "title": [types({ "string": string, "null": nil }), "e", false], "description": [types({ "string": string, "null": nil }), "e", false], "default": [any(nil, skipping(string)), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "items": $MultiSelectItems }, { "minItems": all(types({ "integer": integer, "null": nil }), compiled(compiled7)), "maxItems": all(types({ "integer": integer, "null": nil }), compiled(compiled7)) }));
+var $ElicitationPropertySchema = either(any, tagged("type", [[all($StringPropertySchema), "string"], [all($NumberPropertySchema), "number"], [all($IntegerPropertySchema), "integer"], [all($BooleanPropertySchema), "boolean"], [all($MultiSelectPropertySchema), "array"]]), all(object({ "type": string }), not(tagged("type", [[object({ "type": constant("string") }), "string"], [object({ "type": constant("number") }), "number"], [object({ "type": constant("integer") }), "integer"], [object({ "type": constant("boolean") }), "boolean"], [object({ "type": constant("array") }), "array"]]))));
+var $ElicitationSchema = all(tolerant({ "type": [all($ElicitationSchemaType, compiled(compiled2)), "e", false, () => "object"], "title": [types({ "string": string, "null": nil }), "e", false], "description": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}, { "properties": all(object({}), others($ElicitationPropertySchema)), "required": compiled(compiled3) }));
 var $SessionId = string;
 var $ToolCallId = string;
-var $ElicitationSessionScope = object({ "sessionId": $SessionId }, { "toolCallId": any($ToolCallId, nil) });
+var $ElicitationSessionScope = all(tolerant({ "toolCallId": [any($ToolCallId, nil), "e", false] }), object({ "sessionId": $SessionId }));
 var $ElicitationRequestScope = object({ "requestId": $RequestId });
-var $ElicitationFormMode = all(object({ "requestedSchema": $ElicitationSchema }), any($ElicitationSessionScope, $ElicitationRequestScope));
-var $ElicitationUrlMode = all(object({ "elicitationId": $ElicitationId, "url": all(string, form0) }), any($ElicitationSessionScope, $ElicitationRequestScope));
-var $CreateElicitationRequest = all(object({ "message": string }, { "_meta": compiled(compiled0) }), any(tagged("mode", [[all($ElicitationFormMode), "form"], [all($ElicitationUrlMode), "url"]]), all(object({ "mode": string }), any($ElicitationSessionScope, $ElicitationRequestScope), not(tagged("mode", [[object({ "mode": constant("form") }), "form"], [object({ "mode": constant("url") }), "url"]])))));
-var $ReadTextFileRequest = object({ "sessionId": $SessionId, "path": string }, { "line": all(types({ "integer": integer, "null": nil }), compiled(compiled3)), "limit": all(types({ "integer": integer, "null": nil }), compiled(compiled3)), "_meta": compiled(compiled0) });
-var $WriteTextFileRequest = object({ "sessionId": $SessionId, "path": string, "content": string }, { "_meta": compiled(compiled0) });
-var $ProtocolVersion = all(integer, minimum(0), maximum(65535), compiled(compiled7));
-var $PromptCapabilities = object({}, { "image": boolean, "audio": boolean, "embeddedContext": boolean, "_meta": compiled(compiled0) });
-var $McpCapabilities = object({}, { "http": boolean, "sse": boolean, "_meta": compiled(compiled0) });
-var $SessionListCapabilities = object({}, { "_meta": compiled(compiled0) });
-var $SessionDeleteCapabilities = object({}, { "_meta": compiled(compiled0) });
-var $SessionAdditionalDirectoriesCapabilities = object({}, { "_meta": compiled(compiled0) });
-var $SessionResumeCapabilities = object({}, { "_meta": compiled(compiled0) });
-var $SessionCloseCapabilities = object({}, { "_meta": compiled(compiled0) });
-var $SessionCapabilities = object({}, { "list": any($SessionListCapabilities, nil), "delete": any($SessionDeleteCapabilities, nil), "additionalDirectories": any($SessionAdditionalDirectoriesCapabilities, nil), "resume": any($SessionResumeCapabilities, nil), "close": any($SessionCloseCapabilities, nil), "_meta": compiled(compiled0) });
-var $LogoutCapabilities = object({}, { "_meta": compiled(compiled0) });
-var $AgentAuthCapabilities = object({}, { "logout": any($LogoutCapabilities, nil), "_meta": compiled(compiled0) });
-var $AgentCapabilities = object({}, { "loadSession": boolean, "promptCapabilities": $PromptCapabilities, "mcpCapabilities": $McpCapabilities, "sessionCapabilities": $SessionCapabilities, "auth": $AgentAuthCapabilities, "_meta": compiled(compiled0) });
+var $ElicitationFormMode = all(object({ "requestedSchema": $ElicitationSchema }), either(any, $ElicitationSessionScope, $ElicitationRequestScope));
+var $ElicitationUrlMode = all(object({ "elicitationId": $ElicitationId, "url": all(string, form0) }), either(any, $ElicitationSessionScope, $ElicitationRequestScope));
+var $CreateElicitationRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "message": string }), either(any, tagged("mode", [[all($ElicitationFormMode), "form"], [all($ElicitationUrlMode), "url"]]), all(object({ "mode": string }), either(any, $ElicitationSessionScope, $ElicitationRequestScope), not(tagged("mode", [[object({ "mode": constant("form") }), "form"], [object({ "mode": constant("url") }), "url"]])))));
+var $ElicitationCreateFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("elicitation/create"), "params": $CreateElicitationRequest });
+var $ReadTextFileRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "path": string }, { "line": all(types({ "integer": integer, "null": nil }), compiled(compiled4)), "limit": all(types({ "integer": integer, "null": nil }), compiled(compiled4)) }));
+var $FsReadTextFileFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("fs/read_text_file"), "params": $ReadTextFileRequest });
+var $WriteTextFileRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "path": string, "content": string }));
+var $FsWriteTextFileFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("fs/write_text_file"), "params": $WriteTextFileRequest });
+var $ProtocolVersion = all(integer, minimum(0), maximum(65535), compiled(compiled10));
+var $PromptCapabilities = all(tolerant({ "image": [all(boolean, compiled(compiled11)), "e", false, () => false], "audio": [all(boolean, compiled(compiled11)), "e", false, () => false], "embeddedContext": [all(boolean, compiled(compiled11)), "e", false, () => false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $McpCapabilities = all(tolerant({ "http": [all(boolean, compiled(compiled11)), "e", false, () => false], "sse": [all(boolean, compiled(compiled11)), "e", false, () => false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $SessionListCapabilities = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $SessionDeleteCapabilities = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $SessionAdditionalDirectoriesCapabilities = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $SessionResumeCapabilities = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $SessionCloseCapabilities = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $SessionCapabilities = all(tolerant({ "list": [either(any, $SessionListCapabilities, nil), "e", false], "delete": [either(any, $SessionDeleteCapabilities, nil), "e", false], "additionalDirectories": [either(any, $SessionAdditionalDirectoriesCapabilities, nil), "e", false], "resume": [either(any, $SessionResumeCapabilities, nil), "e", false], "close": [either(any, $SessionCloseCapabilities, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $LogoutCapabilities = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $AgentAuthCapabilities = all(tolerant({ "logout": [either(any, $LogoutCapabilities, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $AgentCapabilities = all(tolerant({ "loadSession": [all(boolean, compiled(compiled11)), "e", false, () => false], "promptCapabilities": [all($PromptCapabilities, compiled(compiled12)), "e", false, () => ({ "image": false, "audio": false, "embeddedContext": false })], "mcpCapabilities": [all($McpCapabilities, compiled(compiled13)), "e", false, () => ({ "http": false, "sse": false })], "sessionCapabilities": [all($SessionCapabilities, compiled(compiled14)), "e", false, () => ({})], "auth": [all($AgentAuthCapabilities, compiled(compiled14)), "e", false, () => ({})], "_meta": [compiled(compiled0), "e", false] }), object({}));
 var $AuthMethodId = string;
-var $AuthMethodTerminal = object({ "id": $AuthMethodId, "name": string }, { "description": types({ "string": string, "null": nil }), "args": array(string), "env": all(object({}), others(string)), "_meta": compiled(compiled0) });
-var $AuthMethodAgent = object({ "id": $AuthMethodId, "name": string }, { "description": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $AuthMethod = any(all(object({ "type": constant("terminal") }), $AuthMethodTerminal), $AuthMethodAgent);
-var $Implementation = object({ "name": string, "version": string }, { "title": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $SessionInfo = object({ "sessionId": $SessionId, "cwd": string }, { "additionalDirectories": array(string), "title": types({ "string": string, "null": nil }), "updatedAt": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
+var $AuthMethodTerminal = all(tolerant({ "description": [types({ "string": string, "null": nil }), "e", false], "args": [array(string), "n", false], "env": [all(object({}), others(string)), "n", false], "_meta": [compiled(compiled0), "e", false] }), object({ "id": $AuthMethodId, "name": string }));
+var $AuthMethodAgent = all(tolerant({ "description": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "id": $AuthMethodId, "name": string }));
+var $AuthMethod = either(any, all(object({ "type": constant("terminal") }), $AuthMethodTerminal), $AuthMethodAgent);
+var $Implementation = all(tolerant({ "title": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "version": string }));
+var $InitializeResponse = all(tolerant({ "agentCapabilities": [all($AgentCapabilities, compiled(compiled8)), "e", false, () => ({ "loadSession": false, "promptCapabilities": { "image": false, "audio": false, "embeddedContext": false }, "mcpCapabilities": { "http": false, "sse": false }, "sessionCapabilities": {}, "auth": {} })], "authMethods": [all(skipping($AuthMethod), compiled(compiled9)), "e", false, () => []], "agentInfo": [either(any, $Implementation, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "protocolVersion": $ProtocolVersion }));
+var $SessionInfo = all(tolerant({ "additionalDirectories": [skipping(string), "e", false], "title": [types({ "string": string, "null": nil }), "e", false], "updatedAt": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "cwd": string }));
+var $ListSessionsResponse = all(tolerant({ "sessions": [all(skipping($SessionInfo), compiled(compiled9)), "e", true, () => []], "nextCursor": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
 var $SessionModeId = string;
-var $SessionMode = object({ "id": $SessionModeId, "name": string }, { "description": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $SessionModeState = object({ "currentModeId": $SessionModeId, "availableModes": array($SessionMode) }, { "_meta": compiled(compiled0) });
-var $LoadSessionResponse = object({}, { "modes": any($SessionModeState, nil), "configOptions": compiled(compiled8), "_meta": compiled(compiled0) });
-var $StopReason = one(constant("end_turn"), constant("max_tokens"), constant("max_turn_requests"), constant("refusal"), constant("cancelled"));
-var $ToolKind = one(constant("read"), constant("edit"), constant("delete"), constant("move"), constant("search"), constant("execute"), constant("think"), constant("fetch"), constant("switch_mode"), constant("other"));
-var $ToolCallStatus = one(constant("pending"), constant("in_progress"), constant("completed"), constant("failed"));
-var $ToolCallUpdate = object({ "toolCallId": $ToolCallId }, { "kind": any($ToolKind, nil), "status": any($ToolCallStatus, nil), "title": types({ "string": string, "null": nil }), "name": types({ "string": string, "null": nil }), "content": compiled(compiled9), "locations": compiled(compiled10), "_meta": compiled(compiled0) });
-var $PermissionOptionId = string;
-var $PermissionOptionKind = one(constant("allow_once"), constant("allow_always"), constant("reject_once"), constant("reject_always"));
-var $PermissionOption = object({ "optionId": $PermissionOptionId, "name": string, "kind": $PermissionOptionKind }, { "_meta": compiled(compiled0) });
-var $RequestPermissionRequest = object({ "sessionId": $SessionId, "toolCall": $ToolCallUpdate, "options": array($PermissionOption) }, { "_meta": compiled(compiled0) });
-var $Annotations = object({}, { "audience": compiled(compiled13), "lastModified": types({ "string": string, "null": nil }), "priority": all(types({ "number": number, "null": nil }), compiled(compiled5)), "_meta": compiled(compiled0) });
-var $TextContent = object({ "text": string }, { "annotations": any($Annotations, nil), "_meta": compiled(compiled0) });
-var $ImageContent = object({ "data": string, "mimeType": string }, { "annotations": any($Annotations, nil), "uri": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $AudioContent = object({ "data": string, "mimeType": string }, { "annotations": any($Annotations, nil), "_meta": compiled(compiled0) });
-var $ResourceLink = object({ "name": string, "uri": string }, { "annotations": any($Annotations, nil), "description": types({ "string": string, "null": nil }), "mimeType": types({ "string": string, "null": nil }), "size": all(types({ "integer": integer, "null": nil }), compiled(compiled1)), "title": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $TextResourceContents = object({ "text": string, "uri": string }, { "mimeType": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $BlobResourceContents = object({ "blob": string, "uri": string }, { "mimeType": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $EmbeddedResourceResource = any($TextResourceContents, $BlobResourceContents);
-var $EmbeddedResource = object({ "resource": $EmbeddedResourceResource }, { "annotations": any($Annotations, nil), "_meta": compiled(compiled0) });
-var $ContentBlock = tagged("type", [[all($TextContent), "text"], [all($ImageContent), "image"], [all($AudioContent), "audio"], [all($ResourceLink), "resource_link"], [all($EmbeddedResource), "resource"]]);
-var $MessageId = string;
-var $ContentChunk = object({ "content": $ContentBlock }, { "messageId": any($MessageId, nil), "_meta": compiled(compiled0) });
-var $Content = object({ "content": $ContentBlock }, { "_meta": compiled(compiled0) });
-var $Diff = object({ "path": string, "newText": string }, { "oldText": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $TerminalId = string;
-var $Terminal = object({ "terminalId": $TerminalId }, { "_meta": compiled(compiled0) });
-var $ToolCallContent = tagged("type", [[all($Content), "content"], [all($Diff), "diff"], [all($Terminal), "terminal"]]);
-var $ToolCallLocation = object({ "path": string }, { "line": all(types({ "integer": integer, "null": nil }), compiled(compiled3)), "_meta": compiled(compiled0) });
-var $ToolCall = object({ "toolCallId": $ToolCallId, "title": string }, { "name": types({ "string": string, "null": nil }), "kind": $ToolKind, "status": $ToolCallStatus, "content": array($ToolCallContent), "locations": array($ToolCallLocation), "_meta": compiled(compiled0) });
-var $PlanEntryPriority = one(constant("high"), constant("medium"), constant("low"));
-var $PlanEntryStatus = one(constant("pending"), constant("in_progress"), constant("completed"));
-var $PlanEntry = object({ "content": string, "priority": $PlanEntryPriority, "status": $PlanEntryStatus }, { "_meta": compiled(compiled0) });
-var $Plan = object({ "entries": array($PlanEntry) }, { "_meta": compiled(compiled0) });
-var $UnstructuredCommandInput = object({ "hint": string }, { "_meta": compiled(compiled0) });
-var $AvailableCommandInput = $UnstructuredCommandInput;
-var $AvailableCommand = object({ "name": string, "description": string }, { "input": any($AvailableCommandInput, nil), "_meta": compiled(compiled0) });
-var $AvailableCommandsUpdate = object({ "availableCommands": array($AvailableCommand) }, { "_meta": compiled(compiled0) });
-var $CurrentModeUpdate = object({ "currentModeId": $SessionModeId }, { "_meta": compiled(compiled0) });
+var $SessionMode = all(tolerant({ "description": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "id": $SessionModeId, "name": string }));
+var $SessionModeState = all(tolerant({ "availableModes": [all(skipping($SessionMode), compiled(compiled9)), "e", true, () => []], "_meta": [compiled(compiled0), "e", false] }), object({ "currentModeId": $SessionModeId }));
 var $SessionConfigId = string;
 var $SessionConfigOptionCategory = string;
 var $SessionConfigValueId = string;
-var $SessionConfigSelectOption = object({ "value": $SessionConfigValueId, "name": string }, { "description": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
+var $SessionConfigSelectOption = all(tolerant({ "description": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "value": $SessionConfigValueId, "name": string }));
 var $SessionConfigGroupId = string;
-var $SessionConfigSelectGroup = object({ "group": $SessionConfigGroupId, "name": string, "options": array($SessionConfigSelectOption) }, { "_meta": compiled(compiled0) });
-var $SessionConfigSelectOptions = any(array($SessionConfigSelectOption), array($SessionConfigSelectGroup));
+var $SessionConfigSelectGroup = all(tolerant({ "options": [all(skipping($SessionConfigSelectOption), compiled(compiled9)), "e", true, () => []], "_meta": [compiled(compiled0), "e", false] }), object({ "group": $SessionConfigGroupId, "name": string }));
+var $SessionConfigSelectOptions = either(any, array($SessionConfigSelectOption), array($SessionConfigSelectGroup));
 var $SessionConfigSelect = object({ "currentValue": $SessionConfigValueId, "options": $SessionConfigSelectOptions });
 var $SessionConfigBoolean = object({ "currentValue": boolean });
-var $SessionConfigOption = all(object({ "id": $SessionConfigId, "name": string }, { "description": types({ "string": string, "null": nil }), "category": any($SessionConfigOptionCategory, nil), "_meta": compiled(compiled0) }), tagged("type", [[all($SessionConfigSelect), "select"], [all($SessionConfigBoolean), "boolean"]]));
-var $ConfigOptionUpdate = object({ "configOptions": array($SessionConfigOption) }, { "_meta": compiled(compiled0) });
-var $SessionInfoUpdate = object({}, { "title": types({ "string": string, "null": nil }), "updatedAt": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $Cost = object({ "amount": all(number, compiled(compiled5)), "currency": string }, { "_meta": compiled(compiled0) });
-var $UsageUpdate = object({ "used": all(integer, minimum(0), compiled(compiled11)), "size": all(integer, minimum(0), compiled(compiled11)) }, { "cost": any($Cost, nil), "_meta": compiled(compiled0) });
+var $SessionConfigOption = all(tolerant({ "description": [types({ "string": string, "null": nil }), "e", false], "category": [any($SessionConfigOptionCategory, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "id": $SessionConfigId, "name": string }), tagged("type", [[all($SessionConfigSelect), "select"], [all($SessionConfigBoolean), "boolean"]]));
+var $LoadSessionResponse = all(tolerant({ "modes": [either(any, $SessionModeState, nil), "e", false], "configOptions": [any(nil, skipping($SessionConfigOption)), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $NewSessionResponse = all(tolerant({ "modes": [either(any, $SessionModeState, nil), "e", false], "configOptions": [any(nil, skipping($SessionConfigOption)), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId }));
+var $StopReason = one(constant("end_turn"), constant("max_tokens"), constant("max_turn_requests"), constant("refusal"), constant("cancelled"));
+var $PromptResponse = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "stopReason": $StopReason }));
+var $ToolKind = one(constant("read"), constant("edit"), constant("delete"), constant("move"), constant("search"), constant("execute"), constant("think"), constant("fetch"), constant("switch_mode"), constant("other"));
+var $ToolCallStatus = one(constant("pending"), constant("in_progress"), constant("completed"), constant("failed"));
+var $Role = one(constant("assistant"), constant("user"));
+var $Annotations = all(tolerant({ "audience": [any(nil, skipping($Role)), "e", false], "lastModified": [types({ "string": string, "null": nil }), "e", false], "priority": [all(types({ "number": number, "null": nil }), compiled(compiled6)), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $TextContent = all(tolerant({ "annotations": [either(any, $Annotations, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "text": string }));
+var $ImageContent = all(tolerant({ "annotations": [either(any, $Annotations, nil), "e", false], "uri": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "data": string, "mimeType": string }));
+var $AudioContent = all(tolerant({ "annotations": [either(any, $Annotations, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "data": string, "mimeType": string }));
+var $ResourceLink = all(tolerant({ "annotations": [either(any, $Annotations, nil), "e", false], "description": [types({ "string": string, "null": nil }), "e", false], "mimeType": [types({ "string": string, "null": nil }), "e", false], "size": [all(types({ "integer": integer, "null": nil }), compiled(compiled1)), "e", false], "title": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "uri": string }));
+var $TextResourceContents = all(tolerant({ "mimeType": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "text": string, "uri": string }));
+var $BlobResourceContents = all(tolerant({ "mimeType": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "blob": string, "uri": string }));
+var $EmbeddedResourceResource = either(any, $TextResourceContents, $BlobResourceContents);
+var $EmbeddedResource = all(tolerant({ "annotations": [either(any, $Annotations, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "resource": $EmbeddedResourceResource }));
+var $ContentBlock = tagged("type", [[all($TextContent), "text"], [all($ImageContent), "image"], [all($AudioContent), "audio"], [all($ResourceLink), "resource_link"], [all($EmbeddedResource), "resource"]]);
+var $Content = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "content": $ContentBlock }));
+var $Diff = all(tolerant({ "oldText": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "path": string, "newText": string }));
+var $TerminalId = string;
+var $Terminal = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "terminalId": $TerminalId }));
+var $ToolCallContent = tagged("type", [[all($Content), "content"], [all($Diff), "diff"], [all($Terminal), "terminal"]]);
+var $ToolCallLocation = all(tolerant({ "line": [all(types({ "integer": integer, "null": nil }), compiled(compiled4)), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "path": string }));
+var $ToolCallUpdate = all(tolerant({ "kind": [any($ToolKind, nil), "e", false], "status": [any($ToolCallStatus, nil), "e", false], "title": [types({ "string": string, "null": nil }), "e", false], "name": [types({ "string": string, "null": nil }), "e", false], "content": [any(nil, skipping($ToolCallContent)), "e", false], "locations": [any(nil, skipping($ToolCallLocation)), "e", false], "rawInput": [anything, "e", false], "rawOutput": [anything, "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "toolCallId": $ToolCallId }));
+var $PermissionOptionId = string;
+var $PermissionOptionKind = one(constant("allow_once"), constant("allow_always"), constant("reject_once"), constant("reject_always"));
+var $PermissionOption = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "optionId": $PermissionOptionId, "name": string, "kind": $PermissionOptionKind }));
+var $RequestPermissionRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "toolCall": $ToolCallUpdate, "options": array($PermissionOption) }));
+var $SessionRequestPermissionFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/request_permission"), "params": $RequestPermissionRequest });
+var $MessageId = string;
+var $ContentChunk = all(tolerant({ "messageId": [any($MessageId, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "content": $ContentBlock }));
+var $ToolCall = all(tolerant({ "name": [types({ "string": string, "null": nil }), "e", false], "kind": [$ToolKind, "e", false], "status": [$ToolCallStatus, "e", false], "content": [skipping($ToolCallContent), "e", false], "locations": [skipping($ToolCallLocation), "e", false], "rawInput": [anything, "e", false], "rawOutput": [anything, "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "toolCallId": $ToolCallId, "title": string }));
+var $PlanEntryPriority = one(constant("high"), constant("medium"), constant("low"));
+var $PlanEntryStatus = one(constant("pending"), constant("in_progress"), constant("completed"));
+var $PlanEntry = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "content": string, "priority": $PlanEntryPriority, "status": $PlanEntryStatus }));
+var $Plan = all(tolerant({ "entries": [all(skipping($PlanEntry), compiled(compiled9)), "e", true, () => []], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $UnstructuredCommandInput = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "hint": string }));
+var $AvailableCommandInput = $UnstructuredCommandInput;
+var $AvailableCommand = all(tolerant({ "input": [either(any, $AvailableCommandInput, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "description": string }));
+var $AvailableCommandsUpdate = all(tolerant({ "availableCommands": [all(skipping($AvailableCommand), compiled(compiled9)), "e", true, () => []], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $CurrentModeUpdate = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "currentModeId": $SessionModeId }));
+var $ConfigOptionUpdate = all(tolerant({ "configOptions": [all(skipping($SessionConfigOption), compiled(compiled9)), "e", true, () => []], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $SessionInfoUpdate = all(tolerant({ "title": [types({ "string": string, "null": nil }), "e", false], "updatedAt": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $Cost = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "amount": all(number, compiled(compiled6)), "currency": string }));
+var $UsageUpdate = all(tolerant({ "cost": [either(any, $Cost, nil), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "used": all(integer, minimum(0), compiled(compiled15)), "size": all(integer, minimum(0), compiled(compiled15)) }));
 var $NoticeSeverity = string;
-var $Notice = object({ "severity": $NoticeSeverity, "title": all(string, minLength(1)) }, { "description": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
+var $Notice = all(tolerant({ "description": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "severity": $NoticeSeverity, "title": all(string, minLength(1)) }));
 var $CompactionId = string;
 var $CompactionStatus = string;
-var $CompactionUpdate = object({ "compactionId": $CompactionId, "status": $CompactionStatus }, { "summary": compiled(compiled12), "error": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) });
-var $CompactionSummaryChunk = object({ "compactionId": $CompactionId, "content": $ContentBlock }, { "_meta": compiled(compiled0) });
+var $CompactionUpdate = all(tolerant({ "summary": [any(nil, skipping($ContentBlock)), "e", false], "error": [types({ "string": string, "null": nil }), "e", false], "_meta": [compiled(compiled0), "e", false] }), object({ "compactionId": $CompactionId, "status": $CompactionStatus }));
+var $CompactionSummaryChunk = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "compactionId": $CompactionId, "content": $ContentBlock }));
 var $SessionUpdate = tagged("sessionUpdate", [[all($ContentChunk), "user_message_chunk"], [all($ContentChunk), "agent_message_chunk"], [all($ContentChunk), "agent_thought_chunk"], [all($ToolCall), "tool_call"], [all($ToolCallUpdate), "tool_call_update"], [all($Plan), "plan"], [all($AvailableCommandsUpdate), "available_commands_update"], [all($CurrentModeUpdate), "current_mode_update"], [all($ConfigOptionUpdate), "config_option_update"], [all($SessionInfoUpdate), "session_info_update"], [all($UsageUpdate), "usage_update"], [all($Notice), "notice"], [all($CompactionUpdate), "compaction_update"], [all($CompactionSummaryChunk), "compaction_summary_chunk"]]);
-var $SessionNotification = object({ "sessionId": $SessionId, "update": $SessionUpdate }, { "_meta": compiled(compiled0) });
-var $EnvVariable = object({ "name": string, "value": string }, { "_meta": compiled(compiled0) });
-var $CreateTerminalRequest = object({ "sessionId": $SessionId, "command": string }, { "args": array(string), "env": array($EnvVariable), "cwd": types({ "string": string, "null": nil }), "outputByteLimit": all(types({ "integer": integer, "null": nil }), compiled(compiled6)), "_meta": compiled(compiled0) });
-var $KillTerminalRequest = object({ "sessionId": $SessionId, "terminalId": $TerminalId }, { "_meta": compiled(compiled0) });
-var $TerminalOutputRequest = object({ "sessionId": $SessionId, "terminalId": $TerminalId }, { "_meta": compiled(compiled0) });
-var $ReleaseTerminalRequest = object({ "sessionId": $SessionId, "terminalId": $TerminalId }, { "_meta": compiled(compiled0) });
-var $WaitForTerminalExitRequest = object({ "sessionId": $SessionId, "terminalId": $TerminalId }, { "_meta": compiled(compiled0) });
-var made = checked({ "AuthenticateResponse": $AuthenticateResponse, "CancelRequestFrame": object({ "jsonrpc": constant("2.0"), "method": constant("$/cancel_request"), "params": $CancelRequestNotification }), "CloseSessionResponse": $AuthenticateResponse, "DeleteSessionResponse": $AuthenticateResponse, "ElicitationCompleteFrame": object({ "jsonrpc": constant("2.0"), "method": constant("elicitation/complete"), "params": $CompleteElicitationNotification }), "ElicitationCreateFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("elicitation/create"), "params": $CreateElicitationRequest }), "FsReadTextFileFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("fs/read_text_file"), "params": $ReadTextFileRequest }), "FsWriteTextFileFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("fs/write_text_file"), "params": $WriteTextFileRequest }), "HandshakeFault": object({ "message": string }), "InitializeResponse": object({ "protocolVersion": $ProtocolVersion }, { "agentCapabilities": $AgentCapabilities, "authMethods": array($AuthMethod), "agentInfo": any($Implementation, nil), "_meta": compiled(compiled0) }), "ListSessionsResponse": object({ "sessions": array($SessionInfo) }, { "nextCursor": types({ "string": string, "null": nil }), "_meta": compiled(compiled0) }), "LoadSessionResponse": $LoadSessionResponse, "LogoutResponse": $AuthenticateResponse, "NewSessionResponse": object({ "sessionId": $SessionId }, { "modes": any($SessionModeState, nil), "configOptions": compiled(compiled8), "_meta": compiled(compiled0) }), "PromptResponse": object({ "stopReason": $StopReason }, { "_meta": compiled(compiled0) }), "ResumeSessionResponse": $LoadSessionResponse, "RpcErrorFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "error": object({ "code": integer, "message": string }) }), "RpcResultFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "result": anything }), "SessionRequestPermissionFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("session/request_permission"), "params": $RequestPermissionRequest }), "SessionUpdateFrame": object({ "jsonrpc": constant("2.0"), "method": constant("session/update"), "params": $SessionNotification }), "SetSessionConfigOptionResponse": object({ "configOptions": array($SessionConfigOption) }, { "_meta": compiled(compiled0) }), "SetSessionModeResponse": $AuthenticateResponse, "TerminalCreateFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("terminal/create"), "params": $CreateTerminalRequest }), "TerminalKillFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("terminal/kill"), "params": $KillTerminalRequest }), "TerminalOutputFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("terminal/output"), "params": $TerminalOutputRequest }), "TerminalReleaseFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("terminal/release"), "params": $ReleaseTerminalRequest }), "TerminalWaitForExitFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("terminal/wait_for_exit"), "params": $WaitForTerminalExitRequest }) });
-var readers = { name: (body) => body["jsonrpc"] === "2.0" && body["method"] === "session/update" && body["id"] === void 0 ? "session/update" : body["jsonrpc"] === "2.0" && body["method"] === "session/request_permission" && body["id"] !== void 0 ? "session/request_permission" : body["jsonrpc"] === "2.0" && body["method"] === "fs/read_text_file" && body["id"] !== void 0 ? "fs/read_text_file" : body["jsonrpc"] === "2.0" && body["method"] === "fs/write_text_file" && body["id"] !== void 0 ? "fs/write_text_file" : body["jsonrpc"] === "2.0" && body["method"] === "terminal/create" && body["id"] !== void 0 ? "terminal/create" : body["jsonrpc"] === "2.0" && body["method"] === "terminal/output" && body["id"] !== void 0 ? "terminal/output" : body["jsonrpc"] === "2.0" && body["method"] === "terminal/wait_for_exit" && body["id"] !== void 0 ? "terminal/wait_for_exit" : body["jsonrpc"] === "2.0" && body["method"] === "terminal/kill" && body["id"] !== void 0 ? "terminal/kill" : body["jsonrpc"] === "2.0" && body["method"] === "terminal/release" && body["id"] !== void 0 ? "terminal/release" : body["jsonrpc"] === "2.0" && body["method"] === "elicitation/create" && body["id"] !== void 0 ? "elicitation/create" : body["jsonrpc"] === "2.0" && body["method"] === "elicitation/complete" && body["id"] === void 0 ? "elicitation/complete" : body["jsonrpc"] === "2.0" && body["method"] === "$/cancel_request" && body["id"] === void 0 ? "$/cancel_request" : body["jsonrpc"] === "2.0" && body["id"] !== void 0 && body["result"] !== void 0 && body["method"] === void 0 ? "rpc.result" : body["jsonrpc"] === "2.0" && body["id"] !== void 0 && body["error"] !== void 0 && body["method"] === void 0 ? "rpc.error" : void 0 };
+var $SessionNotification = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "update": $SessionUpdate }));
+var $SessionUpdateFrame = object({ "jsonrpc": constant("2.0"), "method": constant("session/update"), "params": $SessionNotification });
+var $SetSessionConfigOptionResponse = all(tolerant({ "configOptions": [all(skipping($SessionConfigOption), compiled(compiled9)), "e", true, () => []], "_meta": [compiled(compiled0), "e", false] }), object({}));
+var $EnvVariable = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "name": string, "value": string }));
+var $CreateTerminalRequest = all(tolerant({ "args": [array(string), "n", false], "env": [array($EnvVariable), "n", false], "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "command": string }, { "cwd": types({ "string": string, "null": nil }), "outputByteLimit": all(types({ "integer": integer, "null": nil }), compiled(compiled7)) }));
+var $TerminalCreateFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("terminal/create"), "params": $CreateTerminalRequest });
+var $KillTerminalRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "terminalId": $TerminalId }));
+var $TerminalKillFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("terminal/kill"), "params": $KillTerminalRequest });
+var $TerminalOutputRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "terminalId": $TerminalId }));
+var $TerminalOutputFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("terminal/output"), "params": $TerminalOutputRequest });
+var $ReleaseTerminalRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "terminalId": $TerminalId }));
+var $TerminalReleaseFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("terminal/release"), "params": $ReleaseTerminalRequest });
+var $WaitForTerminalExitRequest = all(tolerant({ "_meta": [compiled(compiled0), "e", false] }), object({ "sessionId": $SessionId, "terminalId": $TerminalId }));
+var $TerminalWaitForExitFrame = object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "method": constant("terminal/wait_for_exit"), "params": $WaitForTerminalExitRequest });
+var made = checked({ "AuthenticateResponse": $AuthenticateResponse, "CancelRequestFrame": $CancelRequestFrame, "CloseSessionResponse": $AuthenticateResponse, "DeleteSessionResponse": $AuthenticateResponse, "ElicitationCompleteFrame": $ElicitationCompleteFrame, "ElicitationCreateFrame": $ElicitationCreateFrame, "FsReadTextFileFrame": $FsReadTextFileFrame, "FsWriteTextFileFrame": $FsWriteTextFileFrame, "HandshakeFault": object({ "message": string }), "InitializeResponse": $InitializeResponse, "ListSessionsResponse": $ListSessionsResponse, "LoadSessionResponse": $LoadSessionResponse, "LogoutResponse": $AuthenticateResponse, "NewSessionResponse": $NewSessionResponse, "PromptResponse": $PromptResponse, "ResumeSessionResponse": $LoadSessionResponse, "RpcErrorFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "error": object({ "code": integer, "message": string }) }), "RpcResultFrame": object({ "jsonrpc": constant("2.0"), "id": types({ "string": string, "number": number, "null": nil }), "result": anything }), "SessionRequestPermissionFrame": $SessionRequestPermissionFrame, "SessionUpdateFrame": $SessionUpdateFrame, "SetSessionConfigOptionResponse": $SetSessionConfigOptionResponse, "SetSessionModeResponse": $AuthenticateResponse, "TerminalCreateFrame": $TerminalCreateFrame, "TerminalKillFrame": $TerminalKillFrame, "TerminalOutputFrame": $TerminalOutputFrame, "TerminalReleaseFrame": $TerminalReleaseFrame, "TerminalWaitForExitFrame": $TerminalWaitForExitFrame });
+var readers = { name: (body) => body["jsonrpc"] === "2.0" && body["method"] === "session/update" && body["id"] === void 0 ? "session/update" : body["jsonrpc"] === "2.0" && body["method"] === "session/request_permission" && body["id"] !== void 0 ? "session/request_permission" : body["jsonrpc"] === "2.0" && body["method"] === "fs/read_text_file" && body["id"] !== void 0 ? "fs/read_text_file" : body["jsonrpc"] === "2.0" && body["method"] === "fs/write_text_file" && body["id"] !== void 0 ? "fs/write_text_file" : body["jsonrpc"] === "2.0" && body["method"] === "terminal/create" && body["id"] !== void 0 ? "terminal/create" : body["jsonrpc"] === "2.0" && body["method"] === "terminal/output" && body["id"] !== void 0 ? "terminal/output" : body["jsonrpc"] === "2.0" && body["method"] === "terminal/wait_for_exit" && body["id"] !== void 0 ? "terminal/wait_for_exit" : body["jsonrpc"] === "2.0" && body["method"] === "terminal/kill" && body["id"] !== void 0 ? "terminal/kill" : body["jsonrpc"] === "2.0" && body["method"] === "terminal/release" && body["id"] !== void 0 ? "terminal/release" : body["jsonrpc"] === "2.0" && body["method"] === "elicitation/create" && body["id"] !== void 0 ? "elicitation/create" : body["jsonrpc"] === "2.0" && body["method"] === "elicitation/complete" && body["id"] === void 0 ? "elicitation/complete" : body["jsonrpc"] === "2.0" && body["method"] === "$/cancel_request" && body["id"] === void 0 ? "$/cancel_request" : body["jsonrpc"] === "2.0" && body["id"] !== void 0 && body["result"] !== void 0 && body["method"] === void 0 ? "rpc.result" : body["jsonrpc"] === "2.0" && body["id"] !== void 0 && body["error"] !== void 0 && body["method"] === void 0 ? "rpc.error" : void 0, tolerant: tolerated({ "AuthenticateResponse": $AuthenticateResponse, "CancelRequestFrame": $CancelRequestFrame, "CloseSessionResponse": $AuthenticateResponse, "DeleteSessionResponse": $AuthenticateResponse, "ElicitationCompleteFrame": $ElicitationCompleteFrame, "ElicitationCreateFrame": $ElicitationCreateFrame, "FsReadTextFileFrame": $FsReadTextFileFrame, "FsWriteTextFileFrame": $FsWriteTextFileFrame, "InitializeResponse": $InitializeResponse, "ListSessionsResponse": $ListSessionsResponse, "LoadSessionResponse": $LoadSessionResponse, "LogoutResponse": $AuthenticateResponse, "NewSessionResponse": $NewSessionResponse, "PromptResponse": $PromptResponse, "ResumeSessionResponse": $LoadSessionResponse, "SessionRequestPermissionFrame": $SessionRequestPermissionFrame, "SessionUpdateFrame": $SessionUpdateFrame, "SetSessionConfigOptionResponse": $SetSessionConfigOptionResponse, "SetSessionModeResponse": $AuthenticateResponse, "TerminalCreateFrame": $TerminalCreateFrame, "TerminalKillFrame": $TerminalKillFrame, "TerminalOutputFrame": $TerminalOutputFrame, "TerminalReleaseFrame": $TerminalReleaseFrame, "TerminalWaitForExitFrame": $TerminalWaitForExitFrame }) };
 export const checks: Checks = made;
 export const reads: Reads = readers;
