@@ -4,7 +4,10 @@ import type { LogInfo } from "./row.js";
 
 /** What the page needs to know of a contract: its calls and messages, and their schemas for the forms. */
 export interface PageContract
-  extends Pick<Contract, "name" | "tag" | "session" | "messages" | "operations" | "channels" | "exchanges"> {
+  extends Pick<
+    Contract,
+    "name" | "tag" | "session" | "messages" | "operations" | "channels" | "exchanges" | "methods"
+  > {
   readonly schemas: Readonly<Record<string, SchemaObject>>;
   /** Name of an operation or channel -> its sentence in the contract. */
   readonly summaries: Readonly<Record<string, string>>;

@@ -2,7 +2,9 @@ import { parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 import type { Answer } from "../ask.js";
 import type { RowAsk } from "../row.js";
 import { choicesOf, type Node, resolve } from "../schema.js";
+
 import type { PageContract } from "../state.js";
+import { valuesOf } from "./values.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -47,7 +49,7 @@ export function answersOf(contract: PageContract, asked: AskedIn, lacking: Lacki
       operation !== undefined
         ? operationAnswers(contract, operation, given, find)
         : message !== undefined && client.includes(message)
-          ? messageAnswers(contract, message, given)
+          ? withResults(contract, ask.ask, messageAnswers(contract, message, given), question)
           : [];
     return made.map((answer) => completed(contract, answer, find, (one) => lacking(one, call)));
   });
@@ -75,6 +77,21 @@ function messageAnswers({ messages, schemas, tag }: PageContract, message: strin
     message,
     body: { ...constantsOf(schemas, title), ...tagged, ...fits, ...value },
   }));
+}
+
+/** A result is of the request's method: a button for each value that the schema and the question allow, if they allow few. */
+function withResults({ methods, schemas }: PageContract, ask: string, drafts: Draft[], question: Fields): Draft[] {
+  const title = methods?.[ask]?.result;
+  return drafts.flatMap((draft) => {
+    if (title === undefined || draft.message !== "rpc.result") return [draft];
+    const values = valuesOf(schemas, title, question);
+    if (values.length === 0 || values.length > MAX_CHOICES) return [draft];
+    return values.map(({ words, value }) => ({
+      ...draft,
+      label: `${draft.label}${words.length > 0 ? `: ${words.join(", ")}` : ""}`,
+      body: { ...draft.body, result: value },
+    }));
+  });
 }
 
 function operationAnswers({ operations, schemas }: PageContract, name: string, given: Fields, find: Find): Draft[] {

@@ -122,7 +122,7 @@ async function listenLive(target: string, options: InspectOptions, talk: Convers
 }
 
 function pageContract(contract: AnyContract, { source, schemas }: InspectOptions["document"]): PageContract {
-  const { name, tag, session, messages, operations, channels, exchanges } = contract;
+  const { name, tag, session, messages, operations, channels, exchanges, methods } = contract;
   type Source = { readonly summary?: string; readonly parameters?: PageContract["parameters"][string] };
   const calls = [source.operations, source.channels].flatMap((ones) =>
     Object.entries((ones ?? {}) as Record<string, Source>),
@@ -135,6 +135,7 @@ function pageContract(contract: AnyContract, { source, schemas }: InspectOptions
     operations,
     channels,
     exchanges,
+    ...(methods && { methods }),
     schemas,
     summaries: Object.fromEntries(calls.map(([call, { summary = "" }]) => [call, summary])),
     parameters: Object.fromEntries(calls.map(([call, one]) => [call, one.parameters ?? {}])),

@@ -102,7 +102,7 @@ function leaves(value: unknown): unknown[] {
 function listed(schema: unknown): unknown[] {
   if (typeof schema !== "object" || schema === null) return [];
   const { const: own, enum: all, examples: _, default: __, ...rest } = schema as Record<string, unknown>;
-  return [own, ...((all as unknown[]) ?? []), ...Object.values(rest).flatMap(listed)];
+  return [own, ...(Array.isArray(all) ? all : []), ...Object.values(rest).flatMap(listed)];
 }
 
 /** Every ask of a server, on every call that may carry it. */
@@ -164,6 +164,7 @@ describe("the answers to an ask", () => {
         operation === undefined ? made.contract.messages[message!]!.schema : made.contract.operations[operation]!.body;
       const fixed = new Set([
         ...listed(title && made.schemas[title]),
+        ...Object.values(made.schemas).flatMap((schema) => (made.contract.methods ? listed(schema) : [])),
         ...Object.values(made.contract.operations[operation ?? ""]?.when ?? {}),
       ]);
       const strange = [...leaves(parameters), ...leaves(body ?? {})].filter(
