@@ -28,6 +28,9 @@ export interface ConnectOptions {
   /**
    * Called for a known message that breaks its schema. Returning drops the message. Throwing or rejecting ends the stream or channel
    * with that error, or has no effect once it has ended. @default throws the violation
+   *
+   * On a channel with methods the server has got an error as the answer to its request before, and a call whose result breaks its schema
+   * rejects: there the default does nothing, and the channel goes on.
    */
   readonly onViolation?: ((violation: Violation) => void) | undefined;
   /**
@@ -60,7 +63,10 @@ export interface ConnectOptions {
   readonly random?: (() => number) | undefined;
   /** Milliseconds without a byte after which a stream or the body of an answer is `Disconnected`; 0 for never. @default 300,000 */
   readonly idleTimeout?: number | undefined;
-  /** Milliseconds for the answer to a call, including its token and retries, before it is `Disconnected`; 0 for never. @default 300,000 */
+  /**
+   * Milliseconds for the answer to an operation, including its token and retries, before it is `Disconnected`; 0 for never. A `call` on a channel
+   * with methods has no such limit, because a turn may take hours: give it a `signal`. @default 300,000
+   */
   readonly answerTimeout?: number | undefined;
 }
 

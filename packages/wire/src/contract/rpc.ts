@@ -24,7 +24,8 @@ export interface RpcCall<Result, Item> extends Promise<Result>, AsyncIterable<It
 export interface RpcCallOptions {
   /**
    * Cancels the request as the contract says. The peer then ends it: with the protocol's result for that, which the call resolves with, or
-   * with an error, and the call rejects with the signal's reason.
+   * with an error, and the call rejects with the signal's reason. A peer that does not end it is given up, and the call is `Disconnected`
+   * (`timeout`): on a client after 30 s, or `answerTimeout` where that is less, and on a server after `socketWithin`.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -33,7 +34,8 @@ export interface RpcCallOptions {
 export interface RpcPeer<R extends RpcRequests<R>, N> {
   /**
    * Sends a request. Rejects with `Refusal` where the peer answers with an error, with `Violation` where its result breaks the schema, and
-   * with `Disconnected` where the channel ends first. Never throws.
+   * with `Disconnected` where the channel ends first. Never throws. It has no limit of time, because a turn may take hours: for one, pass
+   * `{ signal: AbortSignal.timeout(60_000) }`.
    */
   call<M extends keyof R & string>(
     method: M,
@@ -65,8 +67,8 @@ export interface RpcSession<R extends RpcRequests<R>, N, A extends keyof R & str
   /** Sends a notification to the session's readers. Without a reader it waits, within the server's limits. Throws and resolves as `notify` of a call. */
   notify<M extends keyof N & string>(method: M, params: N[M]): Promise<void>;
   /**
-   * Asks a person: the question stays open until one reader answers it, `signal` withdraws it or `askWithin` has passed, also where a reader
-   * is cut meanwhile. Rejects as `call` does.
+   * Asks a person: the question stays open until one reader answers it, `signal` withdraws it or the server's `askWithin` has passed (an hour by
+   * default), also where a reader is cut meanwhile. Rejects as `call` does, and with `Disconnected` (`timeout`) after `askWithin`.
    */
   ask<M extends A>(method: M, params: R[M]["params"], options?: RpcCallOptions): Promise<R[M]["result"]>;
 }
