@@ -19,6 +19,7 @@ const programs = [
   "packages/client/bench/receive.ts agentsmithy",
   "packages/client/bench/receive.ts based",
   "packages/client/bench/receive.ts loco",
+  "interop/bench/acp.ts",
   "interop/bench/operations.ts",
   "packages/client/bench/json.ts",
   "packages/client/bench/bundles.ts",

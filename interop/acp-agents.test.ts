@@ -4,10 +4,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { connect } from "@parlance/client";
 import { program } from "@parlance/client/node";
+import { acp, type ToolCallUpdate } from "@parlance/protocols/acp";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { acp } from "./agents/contract.js";
 import { DONE, scriptedModel, WAIT } from "./agents/model.js";
-import type { Json } from "./agents/samples.js";
 
 // Real agents of others over stdio, with Parlance's client as their editor and a scripted model. Nothing leaves this machine.
 
@@ -87,16 +86,16 @@ describe.each(agents)("$name", (agent) => {
     const { PATH = "" } = process.env;
     const env = { PATH, HOME: home, NO_BROWSER: "1", ...agent.env(model.url) };
     const violations: Error[] = [];
-    const asked: Json[] = [];
+    const asked: ToolCallUpdate[] = [];
     let kind = "allow_once";
     const editor = await connect(acp, {
       ...program(process.execPath, agent.args, { cwd: work, env }),
       answerTimeout: 60_000,
       onViolation: (violation) => void violations.push(violation),
     }).acp({
-      "session/request_permission": async ({ toolCall, options }: Json) => {
+      "session/request_permission": ({ toolCall, options }) => {
         asked.push(toolCall);
-        const { optionId } = options.find((one: Json) => one.kind === kind);
+        const { optionId } = options.find((one) => one.kind === kind)!;
         return { outcome: { outcome: "selected", optionId } };
       },
     });
@@ -113,7 +112,7 @@ describe.each(agents)("$name", (agent) => {
       const call = editor.call("session/prompt", { sessionId, prompt: [{ type: "text", text: prompt }] }, options);
       let text = "";
       for await (const { update } of call)
-        if (update.sessionUpdate === "agent_message_chunk") {
+        if (update.sessionUpdate === "agent_message_chunk" && update.content.type === "text") {
           text += update.content.text;
           onText();
         }
@@ -122,8 +121,7 @@ describe.each(agents)("$name", (agent) => {
 
     const allowed = await turn("Rename the function.");
     expect(allowed).toMatchObject({ stopReason: "end_turn", text: expect.stringContaining(DONE) });
-    const [{ content }] = asked;
-    expect(content).toContainEqual(expect.objectContaining({ type: "diff", newText: AFTER }));
+    expect(asked[0]!.content).toContainEqual(expect.objectContaining({ type: "diff", newText: AFTER }));
     expect(await readFile(file, "utf8")).toBe(AFTER);
 
     await writeFile(file, BEFORE);

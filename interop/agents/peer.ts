@@ -1,6 +1,6 @@
 import * as official from "@agentclientprotocol/sdk";
+import { acp } from "@parlance/protocols/acp";
 import { Refusal } from "@parlance/wire";
-import { acp } from "./contract.js";
 import { type Json, methods } from "./samples.js";
 
 // Handlers and calls as both SDKs can have them, so that each test runs with either SDK on either side.
