@@ -3,7 +3,8 @@ import { parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 import { isObject } from "@parlance/wire/json";
 import { pascal } from "../schema.js";
 import type { Source } from "../source.js";
-import { Identities } from "./identities.js";
+import { Identities, type Lookup } from "./identities.js";
+import { constantsOf } from "./unions.js";
 import { type Rewriting, upgraded } from "./upgrade.js";
 
 /** Something of the document that a contract does not have, and its place. */
@@ -22,7 +23,7 @@ const places = new Set(
 );
 
 /** The files of messages/ that a document gives: one for each schema that is asked for, and for each that those refer to. */
-export class Files {
+export class Files implements Lookup {
   readonly document: Source;
   readonly notes: Note[] = [];
   /** File → schema. */
@@ -41,6 +42,7 @@ export class Files {
     this.#rewriting = {
       ...options,
       refer: (ref, pointer) => this.#refer(ref, pointer),
+      isTold: (pointer, property) => property in constantsOf(this, pointer),
       note: (pointer, message) => this.note(pointer, message),
     };
   }

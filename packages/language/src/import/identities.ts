@@ -6,6 +6,15 @@ const ROOT = "import:/root";
 /** Maps from names to schemas: a key in one is no keyword. */
 const named = new Set(["properties", "patternProperties", "$defs", "definitions", "schemas", "dependentSchemas"]);
 
+/** A document whose references are followed. */
+export interface Lookup {
+  readonly document: Source;
+  /** The value at a pointer, or the one that a reference there leads to. */
+  at(pointer: string): { readonly value: Source; readonly pointer: string };
+  /** The pointer to what a reference at a pointer means. */
+  resolve(ref: string, from: string): string | undefined;
+}
+
 /** Finds the target of a reference in a document, by pointers, identities and anchors of any draft. */
 export class Identities {
   readonly #document: Source;

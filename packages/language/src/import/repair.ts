@@ -72,7 +72,7 @@ function removable({ file, pointer, rule }: Finding): string | undefined {
   if (steps.length === 0) return undefined;
   if (rule === "example")
     return /\/default(?=\/|$)/.test(pointer) ? pointer.replace(/(.*\/default)(\/.*)?$/, "$1") : undefined;
-  return ["keyword", "ref", "pattern", "secret"].includes(rule) ? pointer : undefined;
+  return ["keyword", "ref", "pattern", "secret", "tolerance"].includes(rule) ? pointer : undefined;
 }
 
 function remove(root: object, pointer: string): boolean {

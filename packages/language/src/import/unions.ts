@@ -1,7 +1,7 @@
 import { escapeStep, parsePointer, valueAt } from "@parlance/wire/internal/pointer";
 import { isObject } from "@parlance/wire/json";
 import type { Source } from "../source.js";
-import type { Files } from "./files.js";
+import type { Lookup } from "./identities.js";
 
 /** A schema that may be a message, with the values that its properties are limited to. */
 export interface Candidate {
@@ -12,7 +12,7 @@ export interface Candidate {
 }
 
 /** The alternatives of a union, those of unions in it too. */
-export function* alternatives(files: Files, pointer: string, seen = new Set<string>()): Generator<string> {
+export function* alternatives(files: Lookup, pointer: string, seen = new Set<string>()): Generator<string> {
   const found = files.at(pointer);
   if (seen.has(found.pointer)) return;
   seen.add(found.pointer);
@@ -24,7 +24,7 @@ export function* alternatives(files: Files, pointer: string, seen = new Set<stri
 }
 
 /** The constants of a schema's required properties, through references and `allOf`. */
-export function constantsOf(files: Files, pointer: string): Record<string, unknown> {
+export function constantsOf(files: Lookup, pointer: string): Record<string, unknown> {
   const constants: Record<string, unknown> = {};
   const required = new Set<unknown>();
   const seen = new Set<string>();
@@ -75,7 +75,7 @@ export function definitionsOf(document: Source): [pointer: string, name: string]
 }
 
 /** Pointers of definitions that no other definition refers to. */
-export function* unreferenced(files: Files): Generator<[pointer: string, name: string]> {
+export function* unreferenced(files: Lookup): Generator<[pointer: string, name: string]> {
   const referred = new Set<string>();
   const visit = (value: unknown, pointer: string) => {
     if (typeof value !== "object" || value === null) return;

@@ -12,6 +12,8 @@ export interface Rewriting {
   readonly prose: boolean;
   /** The new form of a reference at a pointer of the document: a file, or a schema without one. */
   refer(ref: string, pointer: string): string | boolean;
+  /** Whether the schema at a pointer limits a property to a constant. */
+  isTold(pointer: string, property: string): boolean;
   note(pointer: string, message: string): void;
 }
 
@@ -30,6 +32,13 @@ const dropped = new Set(
     "additionalItems dependencies readOnly writeOnly $dynamicRef $recursiveRef"
   ).split(" "),
 );
+
+/** What a reader tolerates, by the marks of schemars, in the words of `x-tolerance`. */
+const tolerance: ReadonlyMap<string, string> = new Map([
+  ["x-deserialize-default-on-error", "default"],
+  ["x-deserialize-skip-invalid-items", "skip"],
+  ["x-deserialize-default-on-null", "null"],
+]);
 
 /** A schema of any draft from 04, or of OpenAPI 3, as one of 2020-12, without what a contract does not take. */
 export function upgraded(schema: unknown, pointer: string, rewriting: Rewriting): Schema {
@@ -50,6 +59,8 @@ export function upgraded(schema: unknown, pointer: string, rewriting: Rewriting)
     for (const [keyword, value] of Object.entries(source))
       Object.assign(made, ofKeyword(keyword, value, source, pointer, rewriting));
   else if (rewriting.prose && typeof source.description === "string") made.description = source.description;
+  const tolerated = Object.keys(source).flatMap((keyword) => tolerance.get(keyword) ?? []);
+  if (tolerated.length > 0) made["x-tolerance"] = tolerated;
   return simplified(source.nullable === true ? orNull(made) : made);
 }
 
@@ -72,14 +83,18 @@ function ofKeyword(
     if (keyword === "unevaluatedProperties" && value === true) return {};
     return { [keyword]: inner(value, at) };
   }
-  // Which alternative is meant, the property of a `discriminator` tells: others may fit as well.
-  const list = keyword === "oneOf" && isObject(source.discriminator) && !("anyOf" in source) ? "anyOf" : keyword;
   if (lists.has(keyword) && Array.isArray(value))
-    return { [list]: value.map((one, index) => inner(one, `${at}/${index}`)) };
+    return {
+      [isAmbiguous(keyword, value, source, at, rewriting) ? "anyOf" : keyword]: value.map((one, index) =>
+        inner(one, `${at}/${index}`),
+      ),
+    };
   if (records.has(keyword) && isObject(value)) {
     const entries = Object.entries(value).filter(([name]) => name !== "__proto__");
     return {
-      [keyword]: Object.fromEntries(entries.map(([name, one]) => [name, inner(one, `${at}/${escapeStep(name)}`)])),
+      [keyword]: Object.fromEntries(
+        entries.map(([name, one]) => [name, withDefault(inner(one, `${at}/${escapeStep(name)}`), source, name)]),
+      ),
     };
   }
   if (keyword === "dependencies" && isObject(value)) return dependencies(value as Source, at, inner);
@@ -99,11 +114,25 @@ function ofKeyword(
   if (keyword === "discriminator" && isObject(value))
     return typeof value.propertyName === "string" ? { discriminator: { propertyName: value.propertyName } } : {};
   if (keyword === "$ref" || dropped.has(keyword) || value === undefined) return {};
-  if (keyword === "x-secret") return { [keyword]: value };
+  if (keyword === "x-secret" || keyword === "x-tolerance") return { [keyword]: value };
   if (keyword.startsWith("x-") || (prose.has(keyword) && !rewriting.prose)) return {};
   if (Object.hasOwn(KEYWORDS, keyword)) return { [keyword]: value };
   rewriting.note(at, `"${keyword}" is not a keyword of JSON Schema 2020-12, and is left out`);
   return {};
+}
+
+/** Whether only a `discriminator` tells alternatives apart: others may fit a value as well, so that `oneOf` would refuse it. */
+function isAmbiguous(keyword: string, list: readonly unknown[], source: Source, at: string, { isTold }: Rewriting) {
+  const { propertyName } = (isObject(source.discriminator) ? source.discriminator : {}) as Source;
+  if (keyword !== "oneOf" || typeof propertyName !== "string" || "anyOf" in source) return false;
+  return !list.every((_, index) => isTold(`${at}/${index}`, propertyName));
+}
+
+/** A required list is read as empty where it is tolerated, which such a schema does not say. */
+function withDefault(schema: Schema, { required }: Source, name: string): Schema {
+  if (typeof schema === "boolean" || !("x-tolerance" in schema) || schema.type !== "array" || "default" in schema)
+    return schema;
+  return Array.isArray(required) && required.includes(name) ? { ...schema, default: [] } : schema;
 }
 
 function listed(values: readonly unknown[], source: Source): SchemaObject {
@@ -144,21 +173,18 @@ function orNull(schema: SchemaObject): SchemaObject {
   return Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: "null" }] };
 }
 
-/** A reference alone in `allOf`, and a part without a keyword beside it, are put in place of the list. */
+/** A reference alone in `allOf`, and a part alone without a keyword beside it, are put in place of the list. */
 function simplified(schema: SchemaObject): SchemaObject {
   const { [MISSING]: needed, ...rest } = schema as Source;
-  let made: Record<string, unknown> = rest;
+  const made: Record<string, unknown> = rest;
   if (needed !== undefined && !("allOf" in rest) && !("$ref" in rest)) {
     const added = (needed as string[]).filter((name) => !Object.hasOwn(rest.properties, name));
     if (added.length > 0)
       made.properties = { ...rest.properties, ...Object.fromEntries(added.map((name) => [name, true])) };
   }
-  for (const keyword of ["allOf", "anyOf", "oneOf"]) {
-    const { [keyword]: parts, ...others } = made;
-    const [only, ...more] = (parts as Schema[] | undefined) ?? [];
-    if (only === undefined || more.length > 0 || typeof only !== "object") continue;
-    const isReference = Object.keys(only).join() === "$ref" && !("$ref" in others);
-    if (isReference || Object.keys(others).length === 0) made = { ...others, ...only };
-  }
-  return made;
+  const { allOf, ...others } = made;
+  const [only, ...more] = (allOf as Schema[] | undefined) ?? [];
+  if (only === undefined || more.length > 0 || typeof only !== "object") return made;
+  const isReference = Object.keys(only).join() === "$ref" && !("$ref" in others);
+  return isReference || Object.keys(others).length === 0 ? { ...others, ...only } : made;
 }

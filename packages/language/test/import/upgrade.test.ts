@@ -77,6 +77,26 @@ const rows: [what: string, before: object, after: object][] = [
   ["a property named __proto__", JSON.parse('{"properties":{"__proto__":{},"a":{}}}'), { properties: { a: {} } }],
 ];
 
+const kind = (value: string) => ({ type: "object", required: ["a"], properties: { a: { const: value } } });
+rows.push([
+  "alternatives that constants tell apart",
+  { oneOf: [kind("x"), kind("y")], discriminator: { propertyName: "a" } },
+  { oneOf: [kind("x"), kind("y")], discriminator: { propertyName: "a" } },
+]);
+
+const marks = { "x-deserialize-default-on-error": true, "x-deserialize-skip-invalid-items": true };
+rows.push([
+  "what a reader tolerates, by the marks of schemars",
+  { properties: { a: { type: "array", ...marks }, b: marks }, required: ["a"] },
+  {
+    properties: {
+      a: { type: "array", "x-tolerance": ["default", "skip"], default: [] },
+      b: { "x-tolerance": ["default", "skip"] },
+    },
+    required: ["a"],
+  },
+]);
+
 describe("a schema of another draft is upgraded:", () => {
   it.each(rows)("%s", (_, before, after) => {
     expect(root(before)).toEqual(after);
