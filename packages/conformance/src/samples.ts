@@ -149,9 +149,11 @@ export class Samples {
     return (text === undefined ? [null] : texts).map((value, index) => ({ value, at, name: String(index) }));
   }
 
-  /** Whether a value that the server writes breaks the schema of a title. */
+  /** Whether a value that the server writes breaks the schema of a title beyond what its reader tolerates. */
   isFlawed(title: string, value: Json): boolean {
-    return !checkOf(this.contract, this.contract.checks, title)(value);
+    const { checks, reads } = this.contract;
+    // What is tolerated is changed in place.
+    return !checkOf(this.contract, checks, title, reads)(structuredClone(value));
   }
 
   /** The messages of one side of a stream or channel. */
