@@ -113,7 +113,7 @@ export const assertCallOptions = (options: object): void => assertShared(options
 function assertShared(options: CallOptions, forms: Forms): void {
   assertForms(options, forms);
   const { headers = {}, signal } = options;
-  if (signal && !("addEventListener" in signal)) throw misuse(`signal must be ${forms.signal}, not another object`);
+  if (signal && !("addEventListener" in signal)) throw misuse(`signal must be ${forms.signal}`);
   const [name] = Object.entries(headers).find(([, text]) => typeof text !== "string") ?? [];
   if (name !== undefined) throw misuse(`headers must be ${forms.headers}: ${name} is none`);
 }
