@@ -909,7 +909,7 @@ export const agUi: ContractValue<AgUi, AgUiHandlers> = {
           ],
           end: ["RUN_FINISHED", "RUN_ERROR"],
           fault: "RUN_ERROR",
-          text: { append: { TEXT_MESSAGE_CONTENT: "delta" } },
+          text: { append: { TEXT_MESSAGE_CONTENT: "delta", TEXT_MESSAGE_CHUNK: "delta" } },
         },
       },
       faults: { "404": {} },

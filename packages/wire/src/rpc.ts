@@ -185,8 +185,15 @@ class RpcSide {
   #answer(request: Request, how: Answer): void {
     if (!this.#incoming.close(request)) return;
     const { id } = request;
-    if ("result" in how) this.#reply({ type: RESULT, id, result: how.result });
-    else this.#reply({ type: ERROR, id, error: rpcError(this.#options.contract, how.refusal) });
+    const refuse = (refusal: Refusal) =>
+      this.#reply({ type: ERROR, id, error: rpcError(this.#options.contract, refusal) });
+    if ("refusal" in how) return refuse(how.refusal);
+    try {
+      this.#link.say({ type: RESULT, id, result: how.result } as RpcMessage);
+    } catch (error) {
+      // A result that cannot be written is an error of its handler. Where the peer takes nothing more, neither is this answer sent.
+      refuse(this.#options.refuse(error));
+    }
   }
 
   /** A session that this side cancels has no questions of the peer left: they are answered as the contract says. */

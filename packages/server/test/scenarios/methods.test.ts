@@ -11,6 +11,8 @@ const sides: readonly [side: string, open: (handlers?: Loose, options?: object) 
   ["server", rawClient],
 ];
 
+const deep = `${'{"a":'.repeat(80)}1${"}".repeat(80)}`;
+
 describe.each(sides)("a channel with methods of the %s", (side, open) => {
   const asked = side === "client" ? "turn/allow" : "turn/load";
   const called = side === "client" ? "turn/load" : "turn/allow";
@@ -39,7 +41,18 @@ describe.each(sides)("a channel with methods of the %s", (side, open) => {
       { id: "n", code: -32600 },
       "not_a_request",
     ],
-    ["a key that is refused", '{"jsonrpc":"2.0","id":4,"__proto__":{}}', { id: null, code: -32600 }, "forbidden_key"],
+    [
+      "a key that is refused",
+      `{"jsonrpc":"2.0","id":4,"method":"${asked}","params":{"__proto__":{}}}`,
+      { id: 4, code: -32600 },
+      "forbidden_key",
+    ],
+    [
+      "params that are too deep",
+      `{"jsonrpc":"2.0","id":4,"method":"${asked}","params":${deep}}`,
+      { id: 4, code: -32600 },
+      "too_deep",
+    ],
     [
       "params without what is required",
       `{"jsonrpc":"2.0","id":4,"method":"${asked}"}`,
@@ -183,6 +196,23 @@ describe.each(sides)("a channel with methods of the %s", (side, open) => {
     await close();
   });
 
+  it.each([
+    ["a result that is too deep", `"jsonrpc":"2.0","result":${deep}`],
+    ["a result with a key that is refused", '"jsonrpc":"2.0","result":{"__proto__":{}}'],
+    ["a result without a version", '"result":{}'],
+    ["an error without a version", '"error":{"code":1,"message":"no"}'],
+  ])("rejects a call whose answer is %s, and goes on", async (_, fields) => {
+    const { raw, ours, violations, close } = await open({ [asked]: () => answer });
+    const answered = ours.call(called, params);
+    answered.catch(() => {});
+    raw.write(`{"id":${JSON.stringify((await raw.next()).id)},${fields}}`);
+    await expect(answered).rejects.toMatchObject({ name: "Violation" });
+    expect(violations).toHaveLength(1);
+    raw.send({ id: 1, method: asked, params });
+    expect(await raw.next()).toMatchObject({ id: 1, result: answer });
+    await close();
+  });
+
   it("reports an answer to what was not asked, and goes on", async () => {
     const { raw, violations, close } = await open({ [asked]: () => answer });
     raw.send({ id: 77, result: {} });
@@ -302,6 +332,25 @@ describe.each(sides)("a channel with methods of the %s", (side, open) => {
     await expect(answered).rejects.toMatchObject({ name: "Disconnected", code: "closed" });
     expect(reason).toMatchObject({ name: "Disconnected" });
     await expect(ours.call(called, params)).rejects.toMatchObject({ name: "Disconnected" });
+    await close();
+  });
+
+  it.each<[what: string, result: () => unknown]>([
+    ["a bigint", () => ({ ...answer, more: 1n })],
+    [
+      "a circle",
+      () => {
+        const circle: Record<string, unknown> = { ...answer };
+        circle.more = circle;
+        return circle;
+      },
+    ],
+  ])("answers %s, which JSON cannot write, with an error, and goes on", async (_, resultOf) => {
+    const { raw, close } = await open({ [asked]: resultOf, _ext: () => answer });
+    raw.send({ id: 1, method: asked, params });
+    expect(await raw.next()).toMatchObject({ id: 1, error: { code: -32603 } });
+    raw.send({ id: 2, method: "_ext", params });
+    expect(await raw.next()).toMatchObject({ id: 2, result: answer });
     await close();
   });
 

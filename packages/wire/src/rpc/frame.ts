@@ -78,7 +78,7 @@ export function rpcDecoder(
       body = parseJson(text, origin);
     } catch (error) {
       const isText = error instanceof Violation && error.code === "malformed_json";
-      flawed({ id: null, code: isText ? PARSE_ERROR : INVALID_REQUEST });
+      flawed(isText ? { id: null, code: PARSE_ERROR } : flawOf(JSON.parse(text)));
       throw error;
     }
     if (reads.message) body = reads.message(body);
@@ -93,7 +93,9 @@ export function rpcDecoder(
     const { id, method } = body as { readonly id?: RpcId; readonly method?: unknown };
     const isId = id === undefined || id === null || typeof id === "string" || typeof id === "number";
     if (!isId) refuse("an id is a string, a number or null", null);
-    if (body.jsonrpc !== "2.0") refuse('a frame has "jsonrpc": "2.0"', method === undefined ? undefined : (id ?? null));
+    const isCurrent = body.jsonrpc === "2.0";
+    if (!isCurrent) flawed(flawOf(body));
+    if (!isCurrent) refuse('a frame has "jsonrpc": "2.0"', undefined);
     if (method === undefined) return { message: answer(body, id) };
     if (typeof method !== "string") return refuse("a method is a string", id ?? null);
     if (last?.origin.subject !== method) last = known.get(method);
@@ -127,6 +129,13 @@ export function rpcDecoder(
     assertChecked(one.check, body, one.origin);
     return isError ? { type: ERROR, id, error } : { type: RESULT, id, result };
   }
+}
+
+/** How a frame is answered of which nothing but its id and its kind can be relied on. An answer ends its request. */
+function flawOf(body: unknown): Flawed {
+  const { id, method } = isObject(body) ? (body as { readonly id?: RpcId; readonly method?: unknown }) : {};
+  const known = typeof id === "string" || typeof id === "number" ? id : null;
+  return known !== null && method === undefined ? { id: known } : { id: known, code: INVALID_REQUEST };
 }
 
 function read(type: string, id: RpcId | undefined, { params }: JsonObject): { readonly message: RpcMessage } {
