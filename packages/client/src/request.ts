@@ -143,7 +143,7 @@ function parsed(address: string): URL {
       `baseUrl contains a user name or password for ${url.host}: pass \`headers: { Authorization }\` instead`,
     );
   // The paths of the contract follow, so that both would be lost.
-  if (url.search || url.hash) throw wrong("contains a query or a fragment: remove it");
+  if (url.search || url.hash) throw wrong("has a query or a fragment: remove it");
   return url;
 }
 
