@@ -56,7 +56,7 @@ export default [
   client("loco", "at once", "11.7 kB", atOnce),
   client("acp", "at once", "14.2 kB", atOnce),
   client("fold-gateway", "in all (with streams)", "14.1 kB", all.streams),
-  client("based", "in all (with channels)", "16.8 kB", all.channels),
+  client("based", "in all (with channels)", "16.9 kB", all.channels),
   client("loco", "in all (with channels)", "19.6 kB", all.channels),
   client("acp", "in all (with methods)", "26 kB", all.methods),
   client("fold-gateway", "with resume", "17.4 kB", resumed.streams),
