@@ -132,7 +132,13 @@ function listOf(schema: SchemaObject): ((item: string) => string) | undefined {
   const skips = waysOf(schema).includes("skip");
   if (schema.type === "array") return (item) => `${skips ? "tolerating.skipping" : "checking.array"}(${item})`;
   const isNullable = skips && `${schema.type}`.replace(/^null,|,null$/, "") === "array";
-  return isNullable ? (item) => `checking.any(checking.nil, tolerating.skipping(${item}))` : undefined;
+  if (!isNullable) return undefined;
+  // In the order of the schema, which is that of the types in an error.
+  const isNullFirst = (schema.type as string[])[0] === "null";
+  return (item) =>
+    isNullFirst
+      ? `checking.any(checking.nil, tolerating.skipping(${item}))`
+      : `checking.any(tolerating.skipping(${item}), checking.nil)`;
 }
 
 function contextOf(find: (reference: string) => Schema): Context {

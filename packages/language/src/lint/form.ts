@@ -70,7 +70,7 @@ function words(error: ErrorObject): [pointer: string, message: string] {
     case "enum":
       return [
         instancePath,
-        `${shown} must be one of ${list(params.allowedValues)}${didYouMean(String(data), params.allowedValues)}`,
+        `${shown} must be one of ${list(params.allowedValues)}${didYouMean(String(data), params.allowedValues.map(String))}`,
       ];
     case "const":
       return [instancePath, `is ${shown}, and can only be ${JSON.stringify(params.allowedValue)}`];
