@@ -30,8 +30,8 @@ describe("parlance", () => {
   });
 
   const wrong: [string, string][] = [
-    ["sing", "there is no command sing; there are init, lint"],
-    ["lnit", "there is no command lnit; there are init, lint"],
+    ["sing", "there is no command sing; there are init, import, lint"],
+    ["lnit", "there is no command lnit; there are init, import, lint"],
     ["lint --loud", "Unknown option '--loud'"],
     ["lint nowhere", "nowhere is not a folder; parlance init starts a contract"],
     ["lint .", ". has no contract.json, and neither has a folder in it"],

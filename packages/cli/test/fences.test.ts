@@ -12,9 +12,11 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 const documents = execFileSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" }).trim().split("\n");
 
 /** What a fence may be beside a program: pages to start with are followed word for word, commands and files included. */
-const others = /^(sh|text|jsonl?|python|tsx|yaml|diff|nginx)$/;
-/** Where a part of a program is shown: it needs a server, an editor, a Redis or a bundler that no test has here. */
+const others = /^(sh|text|jsonl?|lisp|lua|python|tsx|yaml|diff|nginx)$/;
+/** Where a part of a program is shown: it needs a server, an editor, a Redis, an agent or a bundler that no test has here. */
 const parts = [
+  "docs/acp-agent.md",
+  "docs/acp-client.md",
   "docs/contract.md",
   "docs/deployment.md",
   // Next.js compiles its own, in the packaging tests.

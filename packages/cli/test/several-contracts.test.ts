@@ -80,5 +80,5 @@ test("the other commands take every contract of a folder, and no command is left
   const { out } = await parlance("/", "--help");
   const tested = new Set([...undecided, ...all].map((words) => words.split(" ")[0]));
   const others = [...out.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name).filter((name) => !tested.has(name!));
-  expect(others).toEqual(["init", "apply", "completion"]);
+  expect(others).toEqual(["init", "import", "apply", "completion"]);
 });

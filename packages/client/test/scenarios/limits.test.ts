@@ -45,7 +45,7 @@ test.each<[row: string, file: string, name: string, written: (value: number) => 
   ],
   ["a close that is not confirmed", "channel/socket.ts", "CLOSE_WITHIN", (time) => `${time / 1000} s`],
   ["the answer to a cancel", "options.ts", "ANSWER_WITHIN", (time) => `${time / 1000} s`],
-  ["body of a refusal", "node.ts", "MAX_REFUSAL", (size) => `${size / 1024} Ki characters`],
+  ["body of a refusal", "socket.ts", "MAX_REFUSAL", (size) => `${size / 1024} Ki characters`],
   ["body of a refusal", "read.ts", "MAX_QUOTE", (size) => `${size / 1024} Ki characters`],
   ["frames kept for a resume", "channel/reconnecting.ts", "KEPT", (size) => `${size / MI} Mi characters`],
 ])("docs/limits.md has the limit of the code: %s (%s, %s)", (row, file, name, written) => {
@@ -59,7 +59,7 @@ test.each<[option: string, value: number]>([
   ["idleTimeout", options.IDLE_TIMEOUT],
   ["answerTimeout", options.ANSWER_TIMEOUT],
 ])("the docstring of %s has its default", (option, value) => {
-  const [, written] = new RegExp(`@default ([\\d,]+(?: Mi)?) \\*/\\n  readonly ${option}\\?`).exec(
+  const [, written] = new RegExp(`@default ([\\d,]+(?: Mi)?)\\s+\\*/\\n  readonly ${option}\\?`).exec(
     read("../../src/options.ts"),
   )!;
   expect(written).toBe(option.startsWith("max") ? `${value / MI} Mi` : value.toLocaleString("en"));

@@ -28,6 +28,7 @@ const seldom = pets({
       format: "chip",
       "x-secret": true,
     },
+    "#/operations/talk/answer/stream/lines": "application/x-ndjson",
     "#/operations/tell/answer/headers": { "X-Mood": { type: "string", enum: ["glad", "sad"], required: true } },
     "#/channels/line/alsoAt": ["/line"],
     "#/channels/line/closedBy": "tell",

@@ -206,8 +206,10 @@ describe("answers of bytes that nobody reads", () => {
     const answers = await Promise.all(
       calls.map((call) => app.answer(new Request("http://localhost/api/agents", { headers: TOKEN }), call)),
     );
-    expect(answers.map((answer) => answer.status)).toEqual([200, 200, status]);
-    expect(answers[2]!.body).toContain(`(option ${option})`);
+    // Which of them comes last is not decided.
+    const refused = answers.find((answer) => answer.status !== 200)!;
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 200, status]);
+    expect(refused.body).toContain(`(option ${option})`);
     expect(app.stats()[name]).toBeGreaterThan(0);
     for (const call of calls) call.close();
     await gauge(app, name, 0);
