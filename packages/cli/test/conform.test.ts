@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Result } from "@parlance/conformance";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { listAt, update } from "../src/baseline.js";
 import type { Io } from "../src/io.js";
 import { run } from "../src/run.js";
@@ -36,6 +36,9 @@ async function conform(cwd: string, ...words: string[]) {
   const code = await run(["conform", ...words], { cwd, env: {}, stdin, out: print, err: fail });
   return { code, out, err };
 }
+
+// A suite takes 20 s of processes and limits on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 test("the contract of a folder goes through the suite, as a server and as a client, without a line of its own", async () => {
   const cwd = await folder();
