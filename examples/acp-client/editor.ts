@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import { type ConnectOptions, connect, Refusal } from "@parlance/client";
 import { acp, type SessionUpdate } from "@parlance/protocols/acp";
 
-/** What an editor shows. */
+/** Shows a line to the user. */
 export type Print = (line: string) => void;
 
 /** Gives an ACP agent one turn in a folder. Its reads and writes stay in the folder, and each permission is granted once. */

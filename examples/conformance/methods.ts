@@ -6,13 +6,13 @@ type JsonMessage = Extract<Act["steps"][number], { readonly send: unknown }>["se
 
 // Messages of the suite as calls of a channel with methods, for the fixture and the client under test.
 
-/** What sends on a channel with methods. */
+/** The sending half of a channel with methods. */
 export interface Calls {
   call(method: string, params: unknown, options?: { readonly signal: AbortSignal }): Promise<unknown>;
   notify(method: string, params: unknown): Promise<void>;
 }
 
-/** What a handler gets. */
+/** The second argument of a handler. */
 export interface Handling extends Calls {
   readonly id: RpcId | undefined;
   readonly signal: AbortSignal;
@@ -43,7 +43,7 @@ export class Methods {
     this.#calls ??= calls;
   }
 
-  /** Handlers of what the other side sends. */
+  /** Handlers of the other side's messages. */
   handlers(side: "client" | "server", got: (message: JsonMessage, call: Handling) => void): Record<string, Handler> {
     const others = Object.entries(this.#contract.methods!).filter(
       ([name, { by }]) => by !== side && name !== this.#contract.rpc?.cancel,

@@ -75,7 +75,7 @@ function summary({ files }: Imported): string {
 
 const count = (number: number, word: string) => (number === 0 ? [] : [`${number} ${word}${number === 1 ? "" : "s"}`]);
 
-/** The notes by what they say, each with its first place in the file. */
+/** Groups the notes by their text, each with its first place in the file. */
 function notes(all: readonly Note[], from: string): string {
   if (all.length === 0) return "";
   const places = new Map<string, string[]>();

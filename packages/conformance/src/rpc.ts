@@ -60,7 +60,7 @@ export const errorOf = (message: JsonMessage, code: number, text = "refused"): J
   error: { code, message: text },
 });
 
-/** What cancels a request: the notification of its method for its session, or the one for its id. */
+/** The notification that cancels a request: that of its method for its session, or the one for its id. */
 export function cancelOf({ contract }: Samples, message: JsonMessage): JsonMessage | undefined {
   const { cancel } = contract.methods![message.type]!;
   if (cancel === undefined)

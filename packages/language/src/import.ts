@@ -27,9 +27,9 @@ export interface ImportOptions {
 export interface Imported {
   /** The files of the contract's folder. */
   readonly files: ContractFolder["files"];
-  /** What the document has and the contract does not, by its place in the document. */
+  /** The parts of the document that the contract leaves out, by their place in the document. */
   readonly notes: readonly Note[];
-  /** What lint finds in the contract. */
+  /** Lint's findings in the contract. */
   readonly findings: readonly Finding[];
 }
 

@@ -3,7 +3,7 @@ import { isObject } from "@parlance/wire/json";
 import { locate } from "./schema.js";
 import { subschemas } from "./walk.js";
 
-/** The keyword of a property or a list that says what a reader tolerates there. Writers do not. */
+/** The keyword of a property or a list for the errors that its reader tolerates. Writers do not. */
 export const TOLERANCE = "x-tolerance";
 /** Its values: any error is read as the default, invalid items are skipped, null is absent. */
 export const WAYS: readonly string[] = ["default", "skip", "null"];
@@ -15,7 +15,7 @@ type Schemas = Readonly<Record<string, SchemaObject>>;
 /** A schema, and the id that its references are relative to. */
 export type Place = readonly [schema: Schema, base: string];
 
-/** Tells whether the keyword is in a schema or in one that it refers to. */
+/** Returns a test for whether a schema, or one that it refers to, has the keyword. */
 export function tolerance(schemas: Schemas): (place: Place) => boolean {
   const isUsed = Object.values(schemas).some((root) => subschemas(root).some(({ schema }) => TOLERANCE in schema));
   const reaches = ([schema, base]: Place, seen: Set<Schema>): boolean => {

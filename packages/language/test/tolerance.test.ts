@@ -5,7 +5,7 @@ import { transform } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
 import { contract, object } from "./generate/own-contract.js";
 
-// Values, and what both readers make of them: the generated one and the interpreted one. `undefined` is a value that both refuse.
+// Values with the result of both readers, the generated one and the interpreted one. `undefined` is a value that both refuse.
 
 const tolerant = (schema: object, ...ways: string[]): SchemaObject => ({ ...schema, "x-tolerance": ways });
 const word = { type: "string", minLength: 2 };

@@ -1,6 +1,6 @@
 /**
- * How long the first event of a stream takes, from saying to reading, directly and through an nginx with its defaults, while the second
- * is not sent yet: a proxy that collects would hold it back for ever. `tsx packages/server/bench/first-event.ts`.
+ * Measures the first event of a stream from the handler to the reader, directly and through an nginx with its defaults, while the second
+ * is not sent yet: a proxy that buffers would never pass it on. `tsx packages/server/bench/first-event.ts`.
  */
 import { connect } from "@parlance/client";
 import { type FoldGatewayHandlers, foldGateway } from "@parlance/protocols/fold-gateway";

@@ -22,7 +22,7 @@ const SIDES = ["with", "without"] as const;
 if (process.argv[2] === "server") await beServer(Number(process.argv[3]));
 else await measure();
 
-/** Says as many as its parent tells it to, `together` in a tick, and then what processor time it took. The first message opens the stream. */
+/** Sends as many messages as its parent asks for, `together` in a tick, and reports their processor time. The first one opens the stream. */
 async function beServer(together: number): Promise<void> {
   let began = process.cpuUsage();
   const handlers: Partial<FoldGatewayHandlers> = {

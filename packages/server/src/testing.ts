@@ -10,7 +10,7 @@ export type Asked<H> = {
     ? {
         readonly operation: K;
         readonly input: InputOf<NonNullable<H[K]>>;
-        /** What the client has sent on a channel so far. */
+        /** The messages that the client has sent on a channel so far. */
         readonly received: readonly Received<H[K]>[];
       }
     : Asked<NonNullable<H[K]>>;

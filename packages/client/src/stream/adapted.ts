@@ -62,7 +62,7 @@ function asEvents(maxSize = MAX_MESSAGE_SIZE): TransformStream<Uint8Array, Uint8
       if (lines.length > 0) controller.enqueue(block(lines));
     },
     flush(controller) {
-      // Some servers leave out the last line's end. One that is cut is no JSON, and the stream then stops without it.
+      // Some servers leave out the last line's end. A line that is cut is not JSON; the stream then stops without it.
       const [last] = decoder.rest > 0 ? decoder.decode(encoder.encode("\n")) : [];
       if (last !== undefined && isJson(last)) controller.enqueue(block([last]));
     },

@@ -168,7 +168,7 @@ async function talkChannel(
   else frames.close(1000);
 }
 
-/** The frame as it stands there; the answer to a request has the id that the client made. */
+/** The frame of the transcript. The answer to a request gets the client's own id. */
 function withOwnId(samples: Samples, ids: Ids, { wire, message }: Sent): string {
   if (!samples.contract.methods || message === undefined || message.id === undefined) return wire;
   return JSON.stringify({ ...JSON.parse(wire), id: ids.answer(message).id });

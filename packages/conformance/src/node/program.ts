@@ -125,7 +125,7 @@ async function inTime(promise: Promise<void>, limit: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** How a program has ended, with its last lines of stderr. */
+/** The end of a program as a sentence, with its last lines of stderr. */
 function endOf({ details }: Disconnected): string {
   const { body, exitCode, signal } = details!;
   const how = `it ended with ${signal ?? exitCode}`;

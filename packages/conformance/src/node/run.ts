@@ -99,7 +99,7 @@ interface Run extends Pick<TestedClient, "wait" | "plain"> {
   readonly samples: Samples;
   readonly trace: Trace;
   readonly options: RunOptions;
-  /** How often a peer has answered, and its last failure to answer. */
+  /** Counts the answers of a peer, and keeps its last failure to answer. */
   readonly heard: { answers: number; last: string };
 }
 

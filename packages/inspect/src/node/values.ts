@@ -3,7 +3,7 @@ import { baseOf, branchesOf, choicesOf, type Node, resolve } from "../schema.js"
 
 type Schemas = Readonly<Record<string, SchemaObject>>;
 
-/** A value, and the words that tell it from others. */
+/** A value with a short label. */
 interface Choice {
   readonly words: readonly string[];
   readonly value: unknown;

@@ -3,8 +3,9 @@ import { parsePointer } from "@parlance/wire/internal/pointer";
 import { property } from "./literal.js";
 
 /**
- * How what one side writes is read, as the text of an object: a function for the messages, for each operation that has rules, and for the
- * names of messages that only their shapes tell apart; `more` are members that are written already. Rules become statements, so that nothing is interpreted for each message.
+ * Writes the readers of one side's messages as the text of an object: a function for the messages, one for each operation that has rules, and
+ * one for the names of messages that differ by shape only. `more` are members that are written already. Rules become statements, so that
+ * nothing is interpreted for each message.
  */
 export function reads(contract: Contract, side: Side, names: readonly string[], more: readonly string[] = []): string {
   const rules = (contract.reading ?? []).filter(({ of }) => of === side);

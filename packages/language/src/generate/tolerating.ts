@@ -2,7 +2,7 @@ import type { Checks } from "@parlance/wire";
 import { array, flaw, isObject, mistyped, type Test, type Tests, under } from "./checking.js";
 
 /**
- * The functions that read what a schema tolerates (`x-tolerance`). `validators` writes calls of them only for contracts that have the keyword,
+ * The functions of generated code for `x-tolerance`. `validators` writes calls of them only for contracts that have the keyword,
  * and copies them in, so nothing here runs in the generator.
  */
 

@@ -41,7 +41,7 @@ export function addExamples(folder: ContractFolder, schemas: Record<string, Sche
   }
 }
 
-/** How a sample is made: by which alternative, and with optional properties to a depth. */
+/** The choices for a sample: the alternative of a union, and the depth of optional properties. */
 interface Way {
   readonly branch: number;
   readonly optional: number;

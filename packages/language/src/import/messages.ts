@@ -59,7 +59,7 @@ const areApart = (candidates: readonly Candidate[]): boolean =>
     );
   });
 
-/** A type's name for a message: its definition's, else of what it is told apart by. */
+/** The type name of a message: its definition's name, or one made of its tag. */
 const named = (name: string, word: string) => (name === "message" ? `${word} message` : name);
 
 /** `ToolCallUpdate` → `tool_call_update`. */

@@ -5,7 +5,7 @@ import type { Files } from "./files.js";
 import { type Spoken, speak } from "./messages.js";
 import { alternatives } from "./unions.js";
 
-/** What of an OpenAPI document becomes contract.json. */
+/** The parts of an OpenAPI document that become contract.json. */
 export interface Described {
   readonly url?: string;
   readonly auth?: Source;
@@ -203,7 +203,7 @@ function bodyOf(files: Files, { name, pointer, method }: Call): { body?: string;
     : { binary: bytes.includes("*") ? "application/octet-stream" : bytes };
 }
 
-/** The first status of success, with the place of what is answered. */
+/** The first status of success, with the pointer to its answer. */
 function success(files: Files, { pointer, operation }: Call): { status: number; at: string; content: string[] } {
   const statuses = Object.keys((operation.responses as object | undefined) ?? {});
   const [first, ...others] = statuses.filter((status) => /^2/.test(status)).sort();

@@ -13,7 +13,7 @@ export interface Draft {
   schemas: Record<string, SchemaObject>;
 }
 
-/** What was left out of a file of the contract, and why. */
+/** A part that was left out of a file, with the reason. */
 export interface Repair {
   readonly file: string;
   readonly pointer: string;

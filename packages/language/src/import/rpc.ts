@@ -69,7 +69,7 @@ function resultOf(files: Files, request: string, definitions: ReadonlyMap<string
   return files.add(`${stem} result`, { type: "object" });
 }
 
-/** Who sends a request or a notification, by the unions that are named after a side. */
+/** Finds the side that sends a request or a notification, by unions that are named after a side. */
 function sidesOf(files: Files, definitions: ReadonlyMap<string, string>): Map<string, string> {
   const sides = new Map<string, string>();
   for (const [union, side] of Object.entries({ Client: "client", Server: "server", Agent: "server" }))

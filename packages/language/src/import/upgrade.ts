@@ -4,7 +4,7 @@ import { isObject } from "@parlance/wire/json";
 import { KEYWORDS } from "../keywords.js";
 import type { Source } from "../source.js";
 
-/** What a schema is rewritten with. */
+/** The context of a rewrite. */
 export interface Rewriting {
   /** Whether keywords beside a `$ref` have no meaning, as before draft 2019-09. */
   readonly aloneRefs: boolean;

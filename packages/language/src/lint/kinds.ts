@@ -46,7 +46,7 @@ export function otherKinds(subject: Subject, file: string): string | undefined {
   return others.length === 0 ? undefined : others.join(" or ");
 }
 
-/** Whether a file's schema says that its values are objects. */
+/** Whether the schema of a file allows objects only. */
 export const namesObject = (subject: Subject, file: string): boolean => {
   const kinds = kindsOf(subject, file);
   return kinds.size === 1 && kinds.has("object");

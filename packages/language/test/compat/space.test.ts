@@ -5,7 +5,7 @@ import { titled, versionsOf } from "../../src/compat/place.js";
 import { sameSchema } from "../../src/compat/space.js";
 import { pets } from "../pets.js";
 
-// Each version's references lead to its own schemas, wherever they stand.
+// References of a version lead to its own schemas at every place.
 const word = { $ref: "word.json" };
 const forms: [string, Schema][] = [
   ["alone", word],

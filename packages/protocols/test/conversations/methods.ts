@@ -17,7 +17,7 @@ interface Waiting {
   settle(frame: Any): void;
 }
 
-/** One of our sides, which says what the transcript says. */
+/** One of our sides, which sends the messages of the transcript. */
 class Player {
   readonly #contract: AnyContract;
   readonly #side: "client" | "server";
@@ -28,7 +28,7 @@ class Player {
   readonly #waiting = new Map<unknown, Waiting>();
   readonly #aborts = new Map<unknown, AbortController>();
   readonly #answers = new Map<unknown, Promise<Any>>();
-  /** What our handlers got. */
+  /** The input of our handlers. */
   readonly got: Any[] = [];
   /** The calls of our side, once there are some. */
   calls: Any;
@@ -93,7 +93,7 @@ class Player {
     const { id, method, params } = frame;
     const { cancel } = this.#contract.rpc!;
     if (method === undefined) {
-      // Nobody asked: the answer is to a frame that could not be read.
+      // An answer without a request: the frame that it answers could not be read.
       if (id === null) this.#port.send("{");
       else this.#waiting.get(id)?.settle(frame);
     } else if (method === cancel) this.#aborts.get(params.requestId)!.abort();
@@ -120,7 +120,7 @@ class Player {
   }
 }
 
-/** Our client holds it with a server that writes the frames as they stand there. */
+/** Runs our client with a server that writes the frames of the transcript. */
 export async function methodsByClient(contract: AnyContract, call: string, lines: readonly Sent[]): Promise<void> {
   const [near, far] = pair();
   const player = new Player(contract, "client", far);
@@ -141,7 +141,7 @@ export async function methodsByClient(contract: AnyContract, call: string, lines
   await player.calls.close();
 }
 
-/** Our server holds it with a client that writes the frames as they stand there. */
+/** Runs our server with a client that writes the frames of the transcript. */
 export async function methodsByServer(contract: AnyContract, call: string, lines: readonly Sent[]): Promise<void> {
   let player!: Player;
   const handlers = { [call]: Player.handlers(contract, "server", () => player) };

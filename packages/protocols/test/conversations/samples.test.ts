@@ -17,7 +17,7 @@ type Stream = AsyncIterable<AnyMessage> & { cancel(): void };
 type Channel = AsyncIterable<AnyMessage> & { send(message: AnyMessage): unknown; close(): Promise<void> };
 type Client = Readonly<Record<string, (input: object, options?: object) => unknown>>;
 
-/** What the server hears, and what it says next. */
+/** The server's next input, and the message that it sends then. */
 interface Stage {
   heard?: unknown;
   says?: unknown;

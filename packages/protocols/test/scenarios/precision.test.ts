@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { subschemas } from "../../../language/src/walk.js";
 import { subjects } from "../contracts.js";
 
-// What the documents imply without saying it: how ids, paths, times and places look, and what excludes what.
+// The documents imply the form of ids, paths, times and places, and which properties exclude each other.
 
 const five = ["agentsmithy", "based", "emacs-agent", "fold-gateway", "loco"];
 const documents = subjects.flatMap(({ contract, document }) => (five.includes(contract.name) ? [document] : []));

@@ -3,7 +3,7 @@ import { type AnyContract, inputName, isObject, type Reads } from "@parlance/wir
 /** The most places that a finding names. */
 const MAX_PLACES = 5;
 
-/** What was read: a message with its SSE event name, or a part of an operation's call; `input` is the flat input of a request. */
+/** A message with its SSE event name, or a part of an operation's call; `input` is the flat input of a request. */
 export type Part =
   | { readonly event?: string | undefined }
   | {

@@ -20,7 +20,7 @@ interface ServersOptions {
   readonly onBye: MembersOptions["onBye"];
 }
 
-/** What this server and the others of its deployment send and ask each other, beside what they say of one session. */
+/** Sends and answers what the servers of a deployment ask each other about more than one session. */
 export class Servers {
   /** This server's inbox, by which the others name it. */
   readonly me: string;

@@ -15,7 +15,7 @@ export class StreamHead {
     this.#values = onlyValues(contract, operation);
   }
 
-  /** What is sent. Empty for a reader that joins a running stream. */
+  /** The headers to send. Empty for a reader that joins a running stream. */
   get sent(): Readonly<Record<string, string>> {
     return this.#sent;
   }

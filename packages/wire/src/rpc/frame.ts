@@ -131,7 +131,7 @@ export function rpcDecoder(
   }
 }
 
-/** How a frame is answered of which nothing but its id and its kind can be relied on. An answer ends its request. */
+/** The answer to a frame of which only the id and the kind are readable. A frame that is an answer ends its request. */
 function flawOf(body: unknown): Flawed {
   const { id, method } = isObject(body) ? (body as { readonly id?: RpcId; readonly method?: unknown }) : {};
   const known = typeof id === "string" || typeof id === "number" ? id : null;
