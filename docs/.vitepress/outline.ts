@@ -55,6 +55,8 @@ export const outline: Section[] = [
       { text: "Frameworks", link: "/frameworks" },
       { text: "Runtimes", link: "/runtimes" },
       { text: "VS Code", link: "/vscode" },
+      { text: "Neovim", link: "/neovim" },
+      { text: "Emacs", link: "/emacs" },
       { text: "Testing", link: "/testing" },
       { text: "Recordings", link: "/recordings" },
       { text: "Conformance", link: "/conformance" },

@@ -1,0 +1,15 @@
+;;; drive.el --- Asks by the package of docs/emacs.md, answers its questions, and prints its buffer  -*- lexical-binding: t -*-
+(require 'cl-lib)
+(load (expand-file-name "agent.el" (getenv "GUIDE")) nil t)
+(setq agent-url (getenv "AGENT_URL") agent-config (expand-file-name "agent.curl" (getenv "GUIDE")))
+(let ((asked nil) (stop-at (getenv "STOP_AT")))
+  (cl-letf (((symbol-function 'yes-or-no-p)
+             (lambda (question) (push question asked) (equal (getenv "CHOICE") "Allow"))))
+    (seq-doseq (prompt (with-temp-buffer (insert-file-contents (getenv "PROMPTS")) (json-parse-buffer)))
+      (agent-ask prompt)
+      (while agent--process
+        (accept-process-output nil 0.01)
+        (when (and stop-at (with-current-buffer "*agent*" (string-match-p (regexp-quote stop-at) (buffer-string))))
+          (agent-stop)))))
+  (let ((coding-system-for-write 'utf-8))
+    (princ (json-serialize `((text . ,(with-current-buffer "*agent*" (buffer-string))) (asked . ,(vconcat (reverse asked))))))))
