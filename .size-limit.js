@@ -58,7 +58,7 @@ export default [
   client("fold-gateway", "in all (with streams)", "14.1 kB", all.streams),
   client("based", "in all (with channels)", "16.9 kB", all.channels),
   client("loco", "in all (with channels)", "19.6 kB", all.channels),
-  client("acp", "in all (with methods)", "26 kB", all.methods),
+  client("acp", "in all (with methods)", "26.5 kB", all.methods),
   client("fold-gateway", "with resume", "17.4 kB", resumed.streams),
   client("based", "with resume", "22.6 kB", resumed.channels),
   client("acp", "with resume", "31.8 kB", resumed.methods),

@@ -13,7 +13,7 @@ export interface ProgramOptions {
   readonly env?: NodeJS.ProcessEnv | undefined;
   /** Called with each piece of text that the program writes to its standard error, for a log. */
   readonly onStderr?: ((text: string) => void) | undefined;
-  /** Milliseconds that the program may take to end after its standard input, and again after SIGTERM, before it is killed. @default 3 s */
+  /** Milliseconds that the program may take to read what was sent and to end, and again after SIGTERM, before it is killed. @default 3 s */
   readonly endWithin?: number | undefined;
 }
 
@@ -25,6 +25,9 @@ export interface Program {
 }
 
 const END_WITHIN = 3000;
+
+/** Milliseconds between two looks at the standard input. Only a write reports that the program has closed it. */
+const LOOK = 1000;
 
 /** Unread characters at which the program's standard output waits for the reader of the channel. */
 const AHEAD = 1024 * 1024;
@@ -146,6 +149,8 @@ function signalGroup(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): void {
  * A running program as a port. It is over when the program has ended and its output was read:
  *
  *     running ─close, cut, or an end of its input or output→ ending ─exit→ over
+ *
+ * From `closing` on it has a limited time, while it may still read.
  */
 class ProgramPort implements Port {
   #state: "running" | "ending" | "over" = "running";
@@ -157,9 +162,13 @@ class ProgramPort implements Port {
   #on: PortEvents | undefined;
   #reader: LineReader | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #looks: ReturnType<typeof setInterval>;
+  /** Whether the program has a limited time left. */
+  #isLimited = false;
   /** The close of this side. */
   #closing: { readonly code: number; readonly reason: string } | undefined;
-  /** The reason why the conversation ended while the program still runs. */
+  /** The act of the program that ended the conversation: a reason only where it then goes on. */
+  #does: string | undefined;
   #did: string | undefined;
   #failure: unknown;
   #exit: { readonly exitCode: number | undefined; readonly signal: string | undefined } | undefined;
@@ -179,6 +188,7 @@ class ProgramPort implements Port {
       .on("error", () => {})
       .on("close", () => this.#closed());
     if (onStderr) this.#logTo(onStderr);
+    this.#looks = setInterval(() => child.stdin.writableLength > 0 || child.stdin.write(""), LOOK).unref();
     child.on("error", () => {});
     if (child.exitCode !== null || child.signalCode !== null) this.#exited();
     else child.once("exit", () => this.#exited());
@@ -195,6 +205,11 @@ class ProgramPort implements Port {
   close(code: number, reason: string): void {
     this.#closing ??= { code, reason };
     this.#end();
+  }
+
+  /** The program gets no more time for the frames before the close than for its end. */
+  closing(): void {
+    this.#limit();
   }
 
   cut(): void {
@@ -223,10 +238,18 @@ class ProgramPort implements Port {
   #end(did?: string): void {
     if (this.#state !== "running") return;
     this.#state = "ending";
+    clearInterval(this.#looks);
     this.#child.stdin.end();
-    if (this.#exit) return;
+    this.#does = did;
+    this.#limit();
+  }
+
+  /** Ends the program by signals, unless it ends before. */
+  #limit(): void {
+    if (this.#isLimited || this.#exit) return;
+    this.#isLimited = true;
     this.#after(() => {
-      this.#did = did;
+      this.#did = this.#does;
       signalGroup(this.#child, "SIGTERM");
       this.#after(() => {
         signalGroup(this.#child, "SIGKILL");
@@ -269,6 +292,7 @@ class ProgramPort implements Port {
     if (this.#state === "over") return;
     this.#state = "over";
     clearTimeout(this.#timer);
+    clearInterval(this.#looks);
     this.#reader?.stop();
     for (const stream of [this.#child.stdin, this.#child.stdout, this.#child.stderr]) stream.destroy();
     const { exitCode, signal } = this.#exit ?? {};

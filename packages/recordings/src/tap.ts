@@ -125,6 +125,7 @@ function portThrough(port: Port, seen: Connection): Port {
   return {
     ...(port.buffered && { buffered: () => port.buffered!() }),
     ...(port.cut && { cut: () => port.cut!() }),
+    closing: port.closing && (() => port.closing!()),
     send(frame) {
       seen.frame("client", frame);
       port.send(frame);

@@ -96,7 +96,8 @@ export class PacedPort implements Port {
   close(code: number, reason: string): void {
     if (this.#over || this.#closing) return;
     this.#closing = { code, reason };
-    if (!this.#held) this.#port.close(code, reason);
+    if (this.#held) this.#port.closing?.();
+    else this.#port.close(code, reason);
   }
 
   cut(): void {
@@ -156,7 +157,7 @@ export class PacedPort implements Port {
     }
     if (this.#room && this.buffered() <= this.#pace.room) this.#settle();
     if (this.#silent < this.#pace.stall) return this.#look();
-    const how = `${level} bytes wait to be sent, and the peer has taken none of them for ${this.#pace.stall} ms`;
+    const how = `${level} bytes wait to be sent, and the peer has taken none for ${this.#pace.stall} ms`;
     this.#end(1006, "slow reader", disconnected(how, "slow_reader", false));
     this.cut();
   }

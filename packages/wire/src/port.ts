@@ -8,6 +8,8 @@ export const carriersOf = ({ carriers = ["websocket"] }: Channel): readonly Carr
 export interface Port {
   send(frame: string): void;
   close(code: number, reason: string): void;
+  /** Called where a close waits for frames that were sent before. A port with it limits the time of its close itself. */
+  readonly closing?: (() => void) | undefined;
   /** Bytes sent that have not left this machine. */
   buffered?(): number;
   /** Closes without waiting for a peer that does not read. */

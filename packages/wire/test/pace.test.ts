@@ -47,6 +47,24 @@ describe("A paced port", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("reports to its socket that a close waits for frames, and closes it alone where none do", () => {
+    const closing = vi.fn();
+    const close = vi.fn();
+    let waiting = 0;
+    const send = ({ length }: string) => {
+      waiting += length;
+    };
+    const [behind, idle] = [1, 2].map(
+      () => new PacedPort({ send, close, closing, buffered: () => waiting, listen() {} }, pace),
+    );
+    idle!.close(1000, "");
+    expect([closing.mock.calls.length, close.mock.calls.length]).toEqual([0, 1]);
+    for (let i = 0; i < 8; i++) behind!.send(FRAME);
+    behind!.close(1000, "");
+    expect([closing.mock.calls.length, close.mock.calls.length]).toEqual([1, 1]);
+    behind!.drop();
+  });
+
   it("has room again when no more than that waits, and is full above its limit", async () => {
     const { paced, take } = socket();
     const states: string[] = [];

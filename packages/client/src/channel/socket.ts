@@ -41,7 +41,7 @@ export function sockets(
   };
 }
 
-/** Wraps a user's port so that it never fails: an error, or a close not confirmed in time, counts as a cut. */
+/** Wraps a user's port so that it never fails: an error, or a close that neither it nor the peer ends in time, counts as a cut. */
 function guarded(port: Port, signal: AbortSignal): Port {
   let on: PortEvents | undefined;
   let over: Parameters<PortEvents["close"]> | undefined;
@@ -66,7 +66,7 @@ function guarded(port: Port, signal: AbortSignal): Port {
 
   function close(code: number, reason: string): void {
     if (over) return;
-    timer ??= setTimeout(cut, CLOSE_WITHIN);
+    if (!port.closing) timer ??= setTimeout(cut, CLOSE_WITHIN);
     safely(() => port.close(code, reason));
   }
 
@@ -105,6 +105,7 @@ function guarded(port: Port, signal: AbortSignal): Port {
     close,
     cut,
     send: (frame) => safely(() => port.send(frame)),
+    closing: port.closing && (() => safely(() => port.closing!())),
     buffered,
   };
 }

@@ -77,7 +77,7 @@ function senderOf(way: Way, sending: Sending, options: ServeOptions): Promise<un
 }
 
 it.each([
-  ["a channel as documented", "the peer has taken none of them for 300 ms"],
+  ["a channel as documented", "the peer has taken none for 300 ms"],
   // Once it is cut, nobody reads the session.
   ["a session that is read over a channel", "has no reader"],
 ] as const)("%s: a reader that stops reading is cut after `stall`, and its sender told", async (name, message) => {

@@ -133,7 +133,7 @@ test("a look writes while the socket holds no more than a piece, and ends when i
 describe("A peer that takes nothing", () => {
   const reason = (bytes: number, stall: number) =>
     expect.objectContaining({
-      message: `${bytes} bytes wait to be sent, and the peer has taken none of them for ${stall} ms`,
+      message: `${bytes} bytes wait to be sent, and the peer has taken none for ${stall} ms`,
       code: "slow_reader",
       retryable: false,
     });
