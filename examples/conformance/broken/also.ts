@@ -4,7 +4,7 @@ import type { ContractDocument } from "@parlance/wire";
 export function alsoOf(document: ContractDocument, side: "server" | "client", keyword: string): string[] {
   const { contract, schemas } = document;
   if (keyword === "anyOf" || keyword === "oneOf") return [`${side}/*/schema/**`];
-  const ends = [keyword, "anyOf", "additionalProperties"].flatMap((one) => [one, `${one}/**`]);
+  const ends = [keyword, "anyOf", "oneOf", "additionalProperties"].flatMap((one) => [one, `${one}/**`]);
   // What breaks one form of an answer may then fit another.
   const isOfForms = (schema: object = {}) => "anyOf" in schema || "oneOf" in schema;
   const ofForms = Object.entries(contract.operations).filter(([, { answer }]) => isOfForms(schemas[answer.json!]));

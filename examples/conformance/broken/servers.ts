@@ -267,6 +267,7 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
       const answer = JSON.stringify(example ?? { [tagOf(contract)]: "unknown.message" });
       return { frame: (frame) => (text(frame).includes("parlance.unknown") ? { answer } : [frame]) };
     },
+    also: ["server/*/unknown-method"],
   },
   "send-twice": {
     steps: (steps, call, { contract }) => {
@@ -288,7 +289,7 @@ export const SERVER_FAULTS: Readonly<Record<string, Fault>> = {
   "no-fragments": { breaks: { frame: (frame) => (!frame.fin || frame.opcode === 0 ? [] : [frame]) } },
   "no-pong": {
     breaks: { frame: (frame) => (frame.opcode === 10 ? [] : [frame]) },
-    also: ["server/*/unknown*"],
+    also: ["server/*/unknown*", "server/*/parse-error", "server/*/batch", "server/*/once"],
   },
   "no-close": {
     breaks: { frame: (frame, from) => (frame.opcode === 8 && from === "server" ? [] : [frame]) },
