@@ -47,7 +47,7 @@ export async function replayClient(
       if (entry.kind === "request") {
         const begun = begin(run, cursors, connections.get(entry.c)!, options);
         if (begun) live.set(entry.c, begun);
-      } else if (known) await follow(run, cursors, known, entry);
+      } else if (known && !known.isOver) await follow(run, cursors, known, entry);
     }
     for (const one of live.values()) if (!one.answered && !one.abort.signal.aborted) await reach(run, one);
   } finally {
@@ -92,9 +92,9 @@ function begin(
       return undefined;
     }
     one.response = options.fetch(request);
-    void receive(one).catch((error) => one.incoming.end(error));
   }
-  one.response.catch(() => {});
+  // The compared entries report the failure.
+  Promise.resolve(connection.request.socket ? one.response : receive(one)).catch((error) => one.incoming.end(error));
   return one;
 }
 

@@ -17,6 +17,8 @@ export interface Live {
   response?: Promise<Response>;
   /** Whether the recorded answer was awaited. */
   answered?: boolean;
+  /** There is no answer, or one that the recorded messages cannot follow: they are not compared. */
+  isOver?: boolean;
   /** The headers of the recorded answer. */
   headers?: HeaderList;
   /** What the server sends, an item each: an event, a whole body, a frame. */
@@ -51,6 +53,11 @@ function whyOf(error: unknown, depth = 0): string {
   return inner === undefined || depth === 4 ? said : `${said}: ${whyOf(inner, depth + 1)}`;
 }
 
+/** Messages of one kind of answer cannot follow another: the server switches to frames, does what was asked, or refuses it. */
+function kindOf(status: number): "frames" | "done" | "refused" {
+  return status === 101 ? "frames" : status < 400 ? "done" : "refused";
+}
+
 /** Compares what the server did with a recorded entry, or does what the client did. */
 export async function follow(run: Replaying, cursors: Cursors, one: Live, entry: Entry): Promise<void> {
   const { matcher } = run;
@@ -66,12 +73,18 @@ export async function follow(run: Replaying, cursors: Cursors, one: Live, entry:
       one.answered = true;
       one.headers = entry.headers;
       const response = await run
-        .within(`the answer of ${name}`, () => one.response!)
+        .within("it", () => one.response!)
         .catch((error: Error) => void run.found("left", `the answer of ${name}: ${whyOf(error)}`));
+      one.isOver = !response || kindOf(entry.status) !== kindOf(response.status);
       if (!response) return;
       cursors.answer(entry.headers, response.headers);
       const differences = headDifferences(run, entry, response);
-      if (differences.length > 0) run.found("differs", `the answer of ${name}`, differences);
+      if (one.isOver) {
+        const step = await run.within("its body", () => one.incoming.next()).catch(() => undefined);
+        if (step && !step.done) differences.push({ at: "body", recorded: undefined, came: step.value.text });
+      }
+      const but = one.isOver ? "; what follows it was not compared" : "";
+      if (differences.length > 0) run.found("differs", `the answer of ${name}${but}`, differences);
       return;
     }
     case "body":

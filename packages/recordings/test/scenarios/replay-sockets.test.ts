@@ -145,7 +145,15 @@ describe("a WebSocket of a recorded client", () => {
     };
     const between = [request(2), response(2, 200), line(2, "server", { kind: "body", text: "ok" }), end(2)];
     const webSocket = async () => Promise.reject(new Error("connect ECONNREFUSED"));
-    const all = [socket(), ...between, response(1, 101)];
+    // Nothing can follow it.
+    const all = [
+      socket(),
+      ...between,
+      response(1, 101),
+      frame("client", "hi"),
+      frame("server", "hello"),
+      close("server"),
+    ];
     expect(await replayed(all, { fetch, webSocket })).toEqual([
       "left: the answer of WebSocket /1: connect ECONNREFUSED",
     ]);
