@@ -103,6 +103,10 @@ export async function proxy(options: ProxyOptions): Promise<Proxy> {
 type Directions = Connected["directions"];
 type Running = ProxyOptions & { readonly afterwards: Afterwards; readonly url: URL };
 
+const CONNECT_WITHIN = 30_000;
+const UNANSWERED = "the proxy got no answer from the server";
+const NO_ANSWER = `Connection: close\r\nContent-Type: text/plain\r\nContent-Length: ${UNANSWERED.length}\r\n\r\n${UNANSWERED}`;
+
 /** One request that passes, and its answer. */
 interface Passing {
   readonly seen: Seen;
@@ -152,7 +156,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, options: Runn
   function fail(error: Error): void {
     if (passing.over) return;
     if (outgoing.headersSent) outgoing.destroy();
-    else outgoing.writeHead(502, { "Content-Type": "text/plain" }).end("the proxy got no answer from the server");
+    else outgoing.writeHead(502, { "Content-Type": "text/plain" }).end(UNANSWERED);
     lose("server", error.message);
   }
 
@@ -209,15 +213,22 @@ function passSocket(incoming: IncomingMessage, socket: Duplex, head: Buffer, opt
   const upstream = send(options, incoming, { Connection: "Upgrade", Upgrade: incoming.headers.upgrade! });
   call.add(() => socket.destroy());
   call.add(() => upstream.destroy());
-  connecting(upstream, call, options.connectWithin, () => lose("server", "no connection within the limit"));
+  const fail = (error: Error) => {
+    if (!passing.over) socket.end(`HTTP/1.1 502 Bad Gateway\r\n${NO_ANSWER}`);
+    lose("server", error.message);
+  };
+  const stop = call.timeout(options.connectWithin ?? CONNECT_WITHIN, () =>
+    fail(new Error("no answer within the limit")),
+  );
   socket.on("error", () => {});
   socket.on("close", () => lose("client", "the connection was lost"));
-  upstream.on("error", (error) => {
-    if (!passing.over) socket.end("HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-    lose("server", error.message);
+  upstream.on("error", fail);
+  upstream.on("response", (answer) => {
+    stop();
+    refuse(answer, socket, seen, finish);
   });
-  upstream.on("response", (answer) => refuse(answer, socket, seen, finish));
   upstream.on("upgrade", (answer, peer, first) => {
+    stop();
     call.add(() => peer.destroy());
     const headers = pairs(answer.rawHeaders);
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
@@ -294,7 +305,12 @@ function send({ url }: Running, incoming: IncomingMessage, own: Readonly<Record<
 }
 
 /** Calls `expire` if there is no connection within the limit. */
-function connecting(upstream: ReturnType<typeof httpRequest>, call: Scope, limit = 30_000, expire: () => void): void {
+function connecting(
+  upstream: ReturnType<typeof httpRequest>,
+  call: Scope,
+  limit = CONNECT_WITHIN,
+  expire: () => void,
+): void {
   const stop = call.timeout(limit, expire);
   upstream.once("socket", (socket) => {
     if (!socket.connecting) stop();

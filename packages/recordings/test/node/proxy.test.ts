@@ -21,10 +21,11 @@ import { Recorder, type RecorderOptions } from "../../src/recorder.js";
 import { type Entry, type Line, parseLine } from "../../src/recording.js";
 
 /** A proxy before a server, and what it has recorded. */
-async function before(target: string, options: RecorderOptions = {}) {
+async function before(target: string, options: RecorderOptions & { connectWithin?: number } = {}) {
   const lines: Line[] = [];
   const between = await proxy({
     target,
+    connectWithin: options.connectWithin,
     recorder: new Recorder((line) => void lines.push(parseLine(line) as Line), options),
   });
   onTestFinished(() => between.close());
@@ -299,6 +300,15 @@ describe("the proxy adds nothing", () => {
     await until(() => entries().some(({ kind }) => kind === "error"));
     const handshake = await webSocket(url.replace("http", "ws"), { headers: {}, protocols: [], maxSize: 1000 });
     expect(handshake).toMatchObject({ refused: { status: 502 } });
+  });
+
+  test("to a server that does not answer a handshake within the limit: 502, and the recording says why", async () => {
+    const silent = createTcpServer((socket) => void socket.on("error", () => {}));
+    const { url, entries } = await before(await listening(silent), { connectWithin: 20 });
+    const handshake = await webSocket(url.replace("http", "ws"), { headers: {}, protocols: [], maxSize: 1000 });
+    expect(handshake).toMatchObject({ refused: { status: 502, body: "the proxy got no answer from the server" } });
+    await until(() => entries().length > 1);
+    expect(entries()[1]).toMatchObject({ from: "server", kind: "error", text: "no answer within the limit" });
   });
 
   test("to an answer that is cut: the client sees the cut", async () => {
