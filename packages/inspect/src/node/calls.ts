@@ -1,7 +1,7 @@
 import type { Conversations } from "@parlance/recordings";
-import { bodyOf, type HeaderList, urlAt } from "@parlance/recordings/internal/entries";
+import { bodyOf, type FramePort, type HeaderList, MAX_CONTENT, urlAt } from "@parlance/recordings/internal/entries";
+import { frameSocket } from "@parlance/recordings/node";
 import { isObject, unfault, Violation } from "@parlance/wire";
-import WebSocket from "ws";
 import type { Outcome } from "../ask.js";
 import type { Credential } from "./credentials.js";
 import { BadRequest } from "./guard.js";
@@ -39,7 +39,7 @@ export class Caller {
   readonly #url: string;
   readonly #clean: Clean;
   readonly #over = new AbortController();
-  readonly #sockets = new Set<WebSocket>();
+  readonly #ports = new Set<FramePort>();
 
   constructor(
     talk: Conversations,
@@ -75,10 +75,7 @@ export class Caller {
   /** Sends a call, or opens a channel. Resolves when the answer has begun, or is a whole refusal; the timeline has the rest. */
   async make(call: PageCall): Promise<Outcome> {
     const { method, target, headers } = this.#request(call);
-    if (this.#talk.contract.channels[call.name]) {
-      await this.#connect(target, headers);
-      return { ok: true, text: "101: the channel is open" };
-    }
+    if (this.#talk.contract.channels[call.name]) return this.#open(target, headers);
     const response = await fetch(urlAt(this.#url, target), {
       redirect: "manual",
       method,
@@ -89,10 +86,7 @@ export class Caller {
       throw new BadRequest(`the call failed: ${(error as Error).cause ?? (error as Error).message}`);
     });
     const { status } = response;
-    if (status >= 400) {
-      const { message } = unfault(this.#talk.contract, status, await beginningOf(response));
-      return { ok: false, text: `${status}: ${this.#clean(message, [...headers])}` };
-    }
+    if (status >= 400) return this.#refused(status, await beginningOf(response), headers);
     void drain(response).catch(() => {});
     if (status >= 300) return { ok: false, text: `${status}: a redirect, which is not followed` };
     return { ok: true, text: `${status}: accepted` };
@@ -100,20 +94,31 @@ export class Caller {
 
   close(): void {
     this.#over.abort();
-    for (const socket of this.#sockets) socket.terminate();
+    for (const port of this.#ports) port.cut!();
   }
 
-  #connect(target: string, headers: Headers): Promise<void> {
-    const socket = new WebSocket(urlAt(this.#url, target).href.replace(/^http/, "ws"), {
-      headers: Object.fromEntries(headers),
-      perMessageDeflate: false,
+  #refused(status: number, body: string, headers: Headers): Outcome {
+    const { message } = unfault(this.#talk.contract, status, body);
+    return { ok: false, text: `${status}: ${this.#clean(message, [...headers])}` };
+  }
+
+  async #open(target: string, headers: Headers): Promise<Outcome> {
+    const url = urlAt(this.#url, target).href.replace(/^http/, "ws");
+    const own = Object.fromEntries(headers);
+    const opened = await frameSocket(url, {
+      headers: own,
+      protocols: [],
+      maxSize: MAX_CONTENT,
+      signal: this.#over.signal,
+    }).catch((error) => {
+      throw new BadRequest(`the channel was not opened: ${(error as Error).message}`);
     });
-    this.#sockets.add(socket);
-    socket.on("close", () => this.#sockets.delete(socket));
-    return new Promise((resolve, reject) => {
-      socket.on("open", () => resolve());
-      socket.on("error", (error) => reject(new BadRequest(`the channel was not opened: ${error.message}`)));
-    });
+    if ("refused" in opened) return this.#refused(opened.refused.status, opened.refused.body, headers);
+    const port: FramePort = opened;
+    this.#ports.add(port);
+    // The timeline has the messages.
+    port.listen({ frame() {}, binary() {}, close: () => this.#ports.delete(port) });
+    return { ok: true, text: "101: the channel is open" };
   }
 
   #request({ name, parameters, body, credential }: PageCall) {

@@ -99,6 +99,16 @@ describe("a call of the page", () => {
     expect(await made.make({ name: "say", parameters: { ship: "otter" }, body: "{}" })).toEqual(outcome);
   });
 
+  test.each([
+    [401, { ok: false, text: "401: [no such ship]" }],
+    [426, { ok: false, text: "426: [no such ship]" }],
+    [503, { ok: false, text: "503: [no such ship]" }],
+  ])("of a channel has the outcome of %i, with the reason of the refusal", async (status, outcome) => {
+    const { url } = await answering(() => status);
+    const made = new Caller(talk, url, {}, (text) => `[${text}]`);
+    expect(await made.make({ name: "radio", parameters: { ship: "otter" } })).toEqual(outcome);
+  });
+
   test("that reaches no server is answered with the reason", async () => {
     await expect(caller.make({ name: "say", parameters: { ship: "a" }, body: "{}" })).rejects.toMatchObject({
       name: "BadRequest",
