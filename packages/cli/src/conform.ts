@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { connect } from "node:net";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import {
@@ -24,6 +22,7 @@ import { type ListFile, listAt, meetPatterns, update } from "./baseline.js";
 import { documentAt } from "./contract.js";
 import { meetWritable } from "./folders.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
+import { meetListening } from "./listening.js";
 
 export const help = `parlance conform CONTRACT (--server URL | --server-cmd CMD | --client CMD) [options]
 parlance conform CONTRACT --list
@@ -260,23 +259,6 @@ async function peerOf(
   } catch (error) {
     if (error instanceof Broken) throw new UsageError(mask.text(error.message));
     throw error;
-  }
-}
-
-/** Tries to connect, so that a wrong port is one mistake and not a failure of every case. */
-async function meetListening(server: string, wait: number): Promise<void> {
-  const { hostname, port, protocol } = new URL(server);
-  const host = hostname.replace(/^\[|\]$/g, "");
-  const socket = connect({ host, port: Number(port) || (protocol === "https:" ? 443 : 80) });
-  try {
-    await once(socket, "connect", { signal: AbortSignal.timeout(wait) });
-  } catch (error) {
-    const { code, name } = error as NodeJS.ErrnoException;
-    throw new UsageError(
-      `nothing answers at ${server}: ${name === "AbortError" ? `no answer within ${wait} ms` : code}`,
-    );
-  } finally {
-    socket.destroy();
   }
 }
 

@@ -7,6 +7,8 @@ let interrupt: (() => void) | undefined;
 for (const stream of [process.stdout, process.stderr])
   endsQuietly(stream, () => (interrupt ? interrupt() : process.exit()));
 
+// Time limits alone do not keep a process alive: without this, one that waits for nothing else would end with code 13 before its limit.
+const alive = setInterval(() => {}, 2 ** 30);
 process.exitCode = await run(process.argv.slice(2), {
   cwd: process.cwd(),
   env: process.env,
@@ -23,7 +25,7 @@ process.exitCode = await run(process.argv.slice(2), {
   },
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
-});
+}).finally(() => clearInterval(alive));
 
 async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stdout });

@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { formatProblem, type Problem, ReplayServer, replayClient } from "@parlance/recordings";
 import { frameSocket, listenReplay } from "@parlance/recordings/node";
 import { aborted, exit, type Io, interruptOf, type Options, UsageError } from "./io.js";
+import { meetListening } from "./listening.js";
 import { describeState, recordingAt } from "./recording.js";
 import { pairsOf, urlOf } from "./values.js";
 
@@ -28,7 +29,8 @@ not replayed.
                        "skipped" counts the server's messages without a recorded text, which were not compared; as the server, before
                        it one line when it listens, { "url", "file" }
 
-Exit codes: 0 everything as recorded, 1 not everything, 2 usage, a contract that parlance lint refuses, or a file that cannot be replayed.
+Exit codes: 0 everything as recorded, 1 not everything, 2 usage, a contract that parlance lint refuses, a file that cannot be replayed, or a
+target at which nothing answers.
 `;
 
 export const options = {
@@ -74,6 +76,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
     if (values.target === undefined) throw new UsageError("--target URL is needed: where the server is");
     urlOf(values.target, "send it by --header");
     const headers = pairsOf(values.header, ":", "--header NAME:VALUE");
+    await meetListening(values.target, replaying.wait);
     problems = await replayClient(conversation, {
       ...replaying,
       baseUrl: values.target,
