@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Chat } from "@ai-sdk/react";
 import { connect } from "@parlance/client";
@@ -143,6 +143,12 @@ describe("the official chat with our server", () => {
     await chat.resumeStream();
     expect(chat.lastMessage?.parts).toMatchObject([{ type: "text", text: "Still here." }]);
   });
+
+  it("resumes quietly where there is no answer to take up", async () => {
+    const { chat } = await serveChat(async function* () {});
+    await chat.resumeStream();
+    expect([chat.status, chat.error, chat.messages]).toEqual(["ready", undefined, []]);
+  });
 });
 
 /** The examples of every chunk. */
@@ -150,26 +156,40 @@ const examples = readSchemas("ai-ui")
   .flatMap(({ examples: some = [] }) => some as ChatMessage[])
   .filter(({ type }) => type in aiUi.messages);
 
+/** Our client of a server that answers every request so. */
+async function connected(answer: (response: ServerResponse) => void) {
+  const server = createServer((request, response) => {
+    request.resume();
+    answer(response);
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await new Promise((resolve) => server.once("listening", resolve));
+  return connect(aiUi, { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}
+
 describe("our client with the official server", () => {
   it("reads each chunk as it was sent", async () => {
     // The official server names a message that has no id.
     const sent = examples.filter((chunk) => chunk.type !== "error" && !(chunk.type === "start" && !chunk.messageId));
-    const server = createServer((request, response) => {
-      request.resume();
+    const client = await connected((response) => {
       const stream = createUIMessageStream({
         execute({ writer }) {
           for (const chunk of sent) writer.write(chunk as UIMessageChunk);
         },
       });
       pipeUIMessageStreamToResponse({ response, stream });
-    }).listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
-    await new Promise((resolve) => server.once("listening", resolve));
-    const { port } = server.address() as AddressInfo;
-    const client = connect(aiUi, { baseUrl: `http://127.0.0.1:${port}` });
+    });
     const read: ChatMessage[] = [];
     for await (const message of client.chat({ id: "c", messages: [], trigger: "submit-message" })) read.push(message);
     expect(read).toEqual(sent);
+  });
+
+  it("reads no messages where there is no answer to take up", async () => {
+    // As the guide on resumable streams answers, with `new Response(null, { status: 204 })`.
+    const client = await connected((response) => void response.writeHead(204).end());
+    const stream = client.reconnect({ id: "c" });
+    expect(await stream.opened).toEqual({ status: 204 });
+    expect(await stream.text()).toBe("");
   });
 });
 

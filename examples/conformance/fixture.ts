@@ -90,8 +90,9 @@ export class Fixture {
     if (step && "refuse" in step) throw refusalOf(step.refuse);
     if (step && "answer" in step) {
       const { binary, headers } = this.#contract.operations[name]!.answer;
-      const body = binary === undefined ? (step.answer ?? undefined) : Buffer.from(String(step.answer), "base64");
-      return headers ? { headers: step.headers, body } : body;
+      const value = step.answer ?? undefined;
+      const body = binary === undefined || value === undefined ? value : Buffer.from(String(value), "base64");
+      return headers && step.headers ? { headers: step.headers, body } : body;
     }
     throw new Refusal("the acts have no answer", { status: 501 });
   }

@@ -7,10 +7,11 @@ import { type Lifetime, lifetime, within } from "./lifetime.js";
 import { type Operations, operations } from "./operation.js";
 import { ANSWER_TIMEOUT, type ConnectOptions, IDLE_TIMEOUT } from "./options.js";
 import type { Requests } from "./request.js";
+import { discard } from "./response.js";
 
 /**
- * Calls an operation with bytes in its request or its answer, or with headers in its answer. A download is read at its reader's pace. It
- * errors with `Disconnected` when cut; cancelling it ends the request.
+ * Calls an operation with bytes in its request or its answer, or whose answer has headers or may have no body. A download is read at its
+ * reader's pace. It errors with `Disconnected` when cut; cancelling it ends the request.
  */
 export async function transfer(
   requests: Requests,
@@ -22,21 +23,30 @@ export async function transfer(
   const { binary, answer, ...rest } = contract.operations[name]!;
   const body = binary === undefined ? undefined : bytesOf(options.body, `${contract.name}.${name}`);
   let answered: Response | undefined;
+  const nothing = new Error("the answer has no body");
   const ask: Requests["ask"] = async (method, name, input, own, life, ours, init) => {
     const upload = body && ({ body, duplex: "half" } as RequestInit);
     const fields = { ...ours, ...(binary !== undefined && { "Content-Type": binary }) };
     answered = await requests.ask(method, name, input, own, life, fields, upload ?? init);
-    return answered;
+    if (answered.status !== answer.none) return answered;
+    discard(answered);
+    throw nothing;
   };
   // Bytes are sent and requested like text of their media type.
   const operation = { ...rest, answer: { ...answer, ...(answer.binary !== undefined && { text: answer.binary }) } };
   const asText: AnyContract = { ...contract, operations: { [name]: operation } };
   const repeated = body instanceof ReadableStream ? { ...connection, retryWaits: [] } : connection;
   const { send, call } = operations(asText, repeated, { ...requests, ask });
-  const value =
-    answer.binary === undefined
-      ? await call(name, input, options)
-      : await download(send, asText, connection, name, input, options);
+  let value: unknown;
+  try {
+    value =
+      answer.binary === undefined
+        ? await call(name, input, options)
+        : await download(send, asText, connection, name, input, options);
+  } catch (error) {
+    if (error === nothing) return undefined;
+    throw error;
+  }
   if (answer.headers === undefined) return value;
   const headers = readHeaders(contract, name, answered!.headers);
   return { headers, ...(value !== undefined && { body: value }) };

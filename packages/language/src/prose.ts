@@ -47,6 +47,7 @@ export function withoutProse(
         (operation.binary ??
           operation.answer?.binary ??
           operation.answer?.headers ??
+          operation.answer?.none ??
           operation.answer?.stream?.lines) !== undefined || undefined,
       answer: operation.answer && {
         ...documented(operation.answer),

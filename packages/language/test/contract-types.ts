@@ -64,7 +64,7 @@ const DERIVED: Readonly<Record<string, Readonly<Record<string, SchemaObject>>>> 
     },
     transfer: {
       description:
-        "Whether the request or answer has bytes, or the answer has headers or is a stream of lines. Derived.",
+        "Whether the request or answer has bytes, or the answer has headers, may have no body or is a stream of lines. Derived.",
       const: true,
     },
   },

@@ -414,7 +414,7 @@ export interface AiUi {
    */
   chat(input: ChatInput, options?: CallOptions): MessageStream<ChatMessage, { headers: ChatHeaders }>;
   /** Receive the answer that a chat is working on, from its beginning. */
-  reconnect(input: ReconnectInput, options?: ReopenOptions): MessageStream<ReconnectMessage, { headers: ReconnectHeaders }>;
+  reconnect(input: ReconnectInput, options?: ReopenOptions): MessageStream<ReconnectMessage, { status: 200; headers: ReconnectHeaders } | { status: 204 }>;
 }
 
 /** What `serve(aiUi, …)` takes. */
@@ -519,6 +519,7 @@ export const aiUi: ContractValue<AiUi, AiUiHandlers> = {
       parameters: { id: { in: "path", type: "string" } },
       answer: {
         status: 200,
+        none: 204,
         headers: { "x-vercel-ai-ui-message-stream": { type: "string", enum: ["v1"] } },
         stream: {
           messages: [

@@ -278,8 +278,12 @@ export class Verifier {
     if (status >= 400 && names && resuming === undefined) checkRefusedStatus(this.#talk, open, names, find);
     if (operation && this.#hasHeaders && status === operation.answer.status)
       checkAnswerHeaders(this.#contract, asked.name, answer, find);
-    if (operation && status < 400 && status !== operation.answer.status)
-      find("status", `${asked.name} answers ${operation.answer.status}, not ${status}`);
+    const { status: declared, none } = operation?.answer ?? {};
+    if (operation && status < 400 && status !== declared && status !== none)
+      find(
+        "status",
+        `${asked.name} answers ${none === undefined ? declared : `${declared} or ${none}`}, not ${status}`,
+      );
     if (socket && status < 400 && status !== 101) find("status", `a WebSocket is opened with 101, not ${status}`);
     if (!socket && status === 101) find("status", "101 answers a request that asks for no WebSocket");
   }
@@ -289,7 +293,7 @@ export class Verifier {
     // Another server answers such a request in words of its own.
     const expected = asked && this.#contract.operations[asked.name]?.answer;
     const hasBody = expected && (expected.json ?? expected.text ?? expected.binary ?? expected.stream) !== undefined;
-    if (expected && resuming === undefined && status < 400 && (status === 204 || !hasBody))
+    if (expected && resuming === undefined && status < 400 && (status === 204 || status === expected.none || !hasBody))
       return find("schema", `server: ${asked.name} is answered with ${status} and a body, and has none`);
     if (text === undefined) return;
     if (resuming === "cancel" || (resuming === "offer" && status >= 400)) return;

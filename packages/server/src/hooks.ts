@@ -46,7 +46,7 @@ export interface Hooks {
   /** Called for a message that the contract does not define. */
   readonly unknown?: ((call: Called, unknown: Unknown) => void) | undefined;
   /**
-   * Called when an operation that does not stream is answered, also with a refusal. A request that is refused before its operation and
+   * Called when an operation is answered without a stream, also with a refusal. A request that is refused before its operation and
    * input are known calls `refuse` alone; streams and channels call `open` and `close`.
    *
    * @example

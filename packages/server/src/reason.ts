@@ -17,6 +17,9 @@ export function closing(): DOMException {
   return new DOMException("the server is closing", "AbortError");
 }
 
+/** The handler of a stream is done and has sent nothing, which its contract has an answer for. Nobody sees it. */
+export const NO_MESSAGES = new Error("the handler has sent no message");
+
 /** The event log failed. The caller may try again, and a reader come back. */
 export function logFailed(cause?: unknown): Disconnected {
   return new Disconnected("the event log failed", { code: "unreachable", retryable: true, cause });

@@ -4,12 +4,13 @@ import { LineDecoder } from "@parlance/wire/lines";
 import { unloaded } from "../failures.js";
 import { type ConnectOptions, MAX_MESSAGE_SIZE } from "../options.js";
 import type { Requests } from "../request.js";
+import { discard } from "../response.js";
 import { readHeaders } from "../transfer.js";
 import type { Begin, Opening, StreamSource } from "./source.js";
 
 /**
- * Opens a stream that is opened again after each loss, whose answer has headers, or whose messages are lines. A page with other streams does
- * not load this.
+ * Opens a stream that is opened again after each loss, whose answer has headers or may have no body, or whose messages are lines. A page with
+ * other streams does not load this.
  */
 export async function openAdapted(
   contract: AnyContract,
@@ -19,25 +20,36 @@ export async function openAdapted(
   opening: Opening,
   begin: Begin,
 ): Promise<StreamSource<AnyMessage>> {
-  const { headers: declared, stream } = contract.operations[name]!.answer;
+  const { status, none, headers: declared, stream } = contract.operations[name]!.answer;
   const { lines } = stream!;
+  const type = lines ?? "text/event-stream";
+  let isNone = false;
   let headers: Readonly<Record<string, unknown>> | undefined;
   const ask: Requests["ask"] = async (...request) => {
     const response = await requests.ask(...request);
-    const isStream = response.ok && mediaType(response.headers.get("Content-Type")) === (lines ?? "text/event-stream");
+    isNone = response.status === none;
+    if (isNone) {
+      discard(response);
+      return new Response("", { headers: { "Content-Type": type } });
+    }
+    const isStream = response.ok && mediaType(response.headers.get("Content-Type")) === type;
     // Headers of a later join are not those of the stream.
     if (declared && isStream) headers ??= readHeaders(contract, name, response.headers);
     if (!lines || !isStream || !response.body) return response;
     return new Response(response.body.pipeThrough(asEvents(connection.maxMessageSize)), response);
   };
+  // A stream that is nothing ends without one of its end messages.
+  const sessionEnded = async () => isNone || opening.sessionEnded();
   const beginAdapted = (how: Partial<Opening>, connecting: ConnectOptions) =>
     // Lines have no ids to be resumed by.
-    begin({ ...how, ...(lines && { key: undefined }) }, connecting, { ...requests, ask });
+    begin({ ...how, sessionEnded, ...(lines && { key: undefined }) }, connecting, { ...requests, ask });
   const source = opening.options.reopen
     ? (await import("./reopening.js").catch(unloaded)).openAgain(contract, connection, name, opening, beginAdapted)
     : beginAdapted({}, connection);
-  if (!declared) return source;
-  const opened = source.opened.then(() => ({ headers }));
+  if (!declared && none === undefined) return source;
+  const opened = source.opened.then(() =>
+    isNone ? { status: none } : { ...(none !== undefined && { status }), ...(declared && { headers }) },
+  );
   opened.catch(() => {});
   return {
     opened,

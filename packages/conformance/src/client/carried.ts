@@ -12,7 +12,28 @@ export function carriedCases(samples: Samples): ClientCase[] {
     ...uploads(samples, name),
     ...downloads(samples, name),
     ...headers(samples, name),
+    ...nothing(samples, name),
   ]);
+}
+
+/** The answer without a body: an operation has no result, and a stream no messages. */
+function nothing(samples: Samples, name: string): ClientCase[] {
+  const { none } = samples.contract.operations[name]!.answer;
+  if (none === undefined) return [];
+  const call = { operation: name, input: samples.input(name), steps: [] };
+  return [
+    {
+      ...about(samples, name, "none", "answer/none"),
+      title: `${name} takes an answer of ${none} with no body`,
+      kill: "none-as-violation",
+      async run(peer) {
+        const told = await peer.call(call, async (exchange) => exchange.answer(none, undefined, ""));
+        meetError(told, undefined);
+        // A driver may report no result as null.
+        meetMessages({ ...told, messages: told.messages.filter((one) => (one ?? null) !== null) }, []);
+      },
+    },
+  ];
 }
 
 function about(samples: Samples, name: string, id: string, place: string) {

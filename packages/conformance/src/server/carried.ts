@@ -12,7 +12,26 @@ export function carriedCases(samples: Samples): ServerCase[] {
     ...uploads(samples, name),
     ...downloads(samples, name),
     ...headers(samples, name),
+    ...nothing(samples, name),
   ]);
+}
+
+/** The answer without a body: a handler returns nothing, or a stream's handler sends nothing. */
+function nothing(samples: Samples, name: string): ServerCase[] {
+  const { none, stream } = samples.contract.operations[name]!.answer;
+  if (none === undefined) return [];
+  return [
+    {
+      ...about(samples, name, "none", "answer/none"),
+      acts: [{ call: name, steps: stream ? [] : [{ answer: null }] }],
+      title: `${name} answers with ${none} and no body where its handler has none`,
+      kill: "wrong-status",
+      async run(peer) {
+        const { status, text } = await peer.request(samples.asking(name, samples.input(name)));
+        meet(status === none && text === "", `status ${none} and no body`, `${status} ${text}`);
+      },
+    },
+  ];
 }
 
 function about(samples: Samples, name: string, id: string, place: string) {

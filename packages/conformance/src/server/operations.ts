@@ -5,7 +5,7 @@ import { alike, equal, meet, type ServerCase } from "../case.js";
 import { BYTES, base64, type Samples } from "../samples.js";
 import type { Act, Refused, ServerStep } from "../steps.js";
 import type { Whole } from "../tested.js";
-import { meetOffered, meetOk, openStream, parsed } from "./read.js";
+import { meetOffered, meetOk, meetSuccess, openStream, parsed } from "./read.js";
 
 /** What a handler does so that a call succeeds. */
 export function success(samples: Samples, name: string, answer?: Json): Act {
@@ -133,8 +133,8 @@ function live(samples: Samples, name: string): ServerCase[] {
       async run(peer) {
         const came = await peer.request(samples.asking(name, samples.input(name)));
         meetOffered(name, came);
-        meet(came.status === answer.status, `status ${answer.status}`, `${came.status} ${came.text}`);
-        if (answer.json === undefined) return;
+        meetSuccess(answer, came.status, `${came.status} ${came.text}`);
+        if (answer.json === undefined || came.status === answer.none) return;
         const body = parsed(came.text);
         meet(body !== undefined, "a body that is JSON", came.text);
         const rereading = samples.talk.rereadingOf(name, "server", body);

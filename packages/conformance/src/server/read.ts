@@ -1,4 +1,4 @@
-import { decoder, type Side, type SseEvent } from "@parlance/wire";
+import { type Answer, decoder, type Side, type SseEvent } from "@parlance/wire";
 import { alike, meet, NotOffered, Unmet } from "../case.js";
 import type { Samples } from "../samples.js";
 import type { Called, JsonMessage } from "../steps.js";
@@ -157,6 +157,15 @@ export async function meetRefusal(samples: Samples, name: string, frames: Frames
     if (!("message" in read)) continue;
     if (isFaultOf(samples, name, read.message.type)) return;
   }
+}
+
+/** An answer with one of the declared statuses. */
+export function meetSuccess({ status, none }: Answer, came: number, shown: string): void {
+  meet(
+    came === status || came === none,
+    none === undefined ? `status ${status}` : `status ${status} or ${none}`,
+    shown,
+  );
 }
 
 /** The statuses of a live server for an operation that it does not offer. */

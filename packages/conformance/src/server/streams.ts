@@ -3,7 +3,7 @@ import { equal, meet, type ServerCase, Unmet } from "../case.js";
 import type { Samples } from "../samples.js";
 import type { Act, JsonMessage, ServerStep } from "../steps.js";
 import type { Opened, TestedServer } from "../tested.js";
-import { Messages, meetOffered, openStream, reported } from "./read.js";
+import { Messages, meetOffered, meetSuccess, openStream, reported } from "./read.js";
 
 /** Streams: each message, order, ends, failures, what is sent at once, and cancelling. */
 export function streamCases(samples: Samples): ServerCase[] {
@@ -277,7 +277,8 @@ function liveStream(samples: Samples, name: string): ServerCase {
     async run(peer) {
       const opened = await peer.open(samples.asking(name, samples.input(name)));
       meetOffered(name, opened);
-      meet(opened.status === answer.status, `status ${answer.status}`, opened.status);
+      meetSuccess(answer, opened.status, String(opened.status));
+      if (opened.status === answer.none) return opened.abort();
       const messages = new Messages(samples, name, opened);
       const { end = [], mayEnd = [], sentinel } = answer.stream!;
       let last: JsonMessage | undefined;

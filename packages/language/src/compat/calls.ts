@@ -26,6 +26,7 @@ export function* operations(versions: Versions): Generator<Change> {
         `${at}/answer/status`,
         `the status was ${a.answer.status} and is ${b.answer.status}`,
       );
+    yield* nothing(a.answer.none, b.answer.none, `${at}/answer/none`);
     yield* inputs(versions, [was, name], [a, b], at);
     const taken = (one: Operation) => one.binary ?? (one.body === undefined ? "empty" : "JSON");
     if (taken(a) !== taken(b) && (a.binary ?? b.binary) !== undefined)
@@ -72,6 +73,14 @@ export function* operations(versions: Versions): Generator<Change> {
           `the body of ${status} was ${form(a, status)} and is ${form(b, status)}`,
         );
   }
+}
+
+/** An answer without a body: a new one is unknown to older clients, and changes what a call returns. */
+function* nothing(was: number | undefined, is: number | undefined, at: string): Generator<Change> {
+  if (was === is) return;
+  if (is === undefined) yield inContract(["source"], at, `the answer ${was} with no body was removed`);
+  else if (was === undefined) yield inContract(["client", "source"], at, `the answer ${is} with no body was added`);
+  else yield inContract(["client", "source"], at, `the status of an answer with no body was ${was} and is ${is}`);
 }
 
 /** What a server writes beside the body. The first header, and the last, change what a call returns. */

@@ -125,8 +125,12 @@ function streamOperation(document: ContractDocument, name: string, { method, bod
   const { summary } = sourceOf(document).operations[name]!;
   const channel = at("channels", name);
   const bindings = { http: { method } };
-  const { sentinel } = answer.stream!;
-  const prose = sentinel === undefined ? {} : { description: `The event \`data: ${sentinel}\` ends the stream.` };
+  const { none, stream } = answer;
+  const notes = [
+    stream!.sentinel && `The event \`data: ${stream!.sentinel}\` ends the stream.`,
+    none && `The status ${none} is an answer with no messages.`,
+  ].filter(Boolean);
+  const prose = notes.length === 0 ? {} : { description: notes.join(" ") };
   if (body === undefined) return { action: "send", channel, summary, ...prose, messages, bindings };
   const asked = [at("channels", name, "messages", body)];
   return { action: "receive", channel, summary, ...prose, messages: asked, bindings, reply: { channel, messages } };

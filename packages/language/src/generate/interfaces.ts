@@ -98,7 +98,7 @@ function writeOperation(page: Page, name: string, operation: Operation): Written
   const headers = operation.answer.headers && `${pascal(name)}Headers`;
   const head = headers === undefined ? "" : ` & ${page.ours("StreamHead", headers)}`;
   const call = page.ours("StreamCall", messages, asks.name || noAsks, session) + head;
-  const opened = headers === undefined ? "" : `{ headers: ${headers} }`;
+  const opened = openedOf(operation, headers);
   return {
     declarations: [union(messages, schemasOf(page, stream.messages)), ...asks.declarations],
     client: `${prose}  ${name}(${given}${options}): ${page.ours("MessageStream", messages, opened)};`,
@@ -107,11 +107,19 @@ function writeOperation(page: Page, name: string, operation: Operation): Written
   };
 }
 
+/** What `opened` of a stream resolves with; empty for nothing. */
+function openedOf({ answer: { status, none } }: Operation, headers: string | undefined): string {
+  const parts = [none !== undefined && `status: ${status}`, headers && `headers: ${headers}`].filter(Boolean);
+  const head = parts.length > 0 ? `{ ${parts.join("; ")} }` : "";
+  return none === undefined ? head : `${head} | { status: ${none} }`;
+}
+
 /** The type of an answer that is not a stream: its body, with the headers that it declares. */
-function answerOf({ answer: { json, text, binary, headers } }: Operation, name: string, bytes: string): string {
+function answerOf({ answer: { json, text, binary, headers, none } }: Operation, name: string, bytes: string): string {
   const body = json ?? (text !== undefined ? "string" : binary !== undefined ? bytes : undefined);
-  if (headers === undefined) return body ?? "void";
-  return `{ headers: ${pascal(name)}Headers${body === undefined ? "" : `; body: ${body}`} }`;
+  const nothing = none === undefined ? "" : " | undefined";
+  if (headers === undefined) return (body ?? "void") + nothing;
+  return `{ headers: ${pascal(name)}Headers${body === undefined ? "" : `; body: ${body}`} }${nothing}`;
 }
 
 function writeChannel(page: Page, name: string, channel: ChannelContract): Written {

@@ -61,7 +61,7 @@ function authOf(document: ContractDocument): string {
 
 function operationOf(document: ContractDocument, name: string, operation: Operation): (string | undefined)[] {
   const told = sourceOf(document).operations[name]!;
-  const { status, json, binary, stream } = operation.answer;
+  const { status, none, json, binary, stream } = operation.answer;
   const text = operation.answer.text ?? binary;
   const when = Object.entries(operation.when ?? {}).map(([key, value]) => `\`${key}\` is \`${JSON.stringify(value)}\``);
   const body = operation.body;
@@ -79,6 +79,7 @@ function operationOf(document: ContractDocument, name: string, operation: Operat
     body && `Body: ${schemaLink(document, body)}.`,
     operation.binary && `Body: bytes of ${code(operation.binary)}.`,
     answer,
+    none === undefined ? undefined : `Answers ${none} with no body, instead.`,
     headersOf(told),
     table(
       ["Status", "When"],

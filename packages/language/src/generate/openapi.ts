@@ -73,6 +73,8 @@ function operationOf(document: ContractDocument, parts: readonly Part[]): object
       responses[status].content ??= {};
       merge(responses[status].content, type, media);
     }
+    const { none } = part.operation.answer;
+    if (none !== undefined) responses[String(none)] ??= { description: "There is no body." };
     Object.assign(responses, { ...faultsOf(document, part), ...responses });
   }
   const { told } = parts[0]!;

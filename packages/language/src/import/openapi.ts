@@ -44,7 +44,9 @@ export function describe(files: Files, prose: boolean): Described {
     const { name } = call;
     if (pointer !== undefined) {
       const said = [...alternatives(files, pointer)].flatMap((one) => spoken.names.get(one) ?? []);
-      const stream = { ...made, answer: { status: made.answer.status, stream: { messages: [...new Set(said)] } } };
+      const { status, none } = made.answer;
+      const answer = { status, ...(none !== undefined && { none }), stream: { messages: [...new Set(said)] } };
+      const stream = { ...made, answer };
       const both = made.answer.json !== undefined && made.body !== undefined && isSwitched(files, call);
       if (both) operations[name] = { ...made, when: { stream: false } };
       if (said.length > 0)
@@ -203,27 +205,46 @@ function bodyOf(files: Files, { name, pointer, method }: Call): { body?: string;
     : { binary: bytes.includes("*") ? "application/octet-stream" : bytes };
 }
 
-/** The first status of success, with the pointer to its answer. */
-function success(files: Files, { pointer, operation }: Call): { status: number; at: string; content: string[] } {
-  const statuses = Object.keys((operation.responses as object | undefined) ?? {});
-  const [first, ...others] = statuses.filter((status) => /^2/.test(status)).sort();
-  const status = first ?? statuses.find((one) => one === "default");
-  if (others.length > 0)
-    files.note(`${pointer}/responses`, `has the answers ${[first, ...others].join(", ")}; ${first} is kept`);
-  const { value, pointer: at } =
-    status === undefined ? { value: {} as Source, pointer } : files.at(`${pointer}/responses/${status}`);
+interface Success {
+  readonly status: number;
+  /** The pointer to its answer. */
+  readonly at: string;
+  readonly content: readonly string[];
+  /** A further status, which has no body. */
+  readonly none?: number | undefined;
+}
+
+/** The first status of success with a body, else the first. */
+function success(files: Files, { pointer, operation }: Call): Success {
+  const responses = Object.keys((operation.responses as object | undefined) ?? {});
+  const statuses = responses.filter((status) => /^2/.test(status)).sort();
+  const contentOf = (status: string) =>
+    Object.keys((files.at(`${pointer}/responses/${status}`).value.content as object | undefined) ?? {});
+  const first = statuses.find((status) => contentOf(status).length > 0) ?? statuses[0];
+  const status = first ?? responses.find((one) => one === "default");
+  if (status === undefined) return { status: 200, at: pointer, content: [] };
+  const content = contentOf(status);
+  const none = statuses.find(
+    (one) => one !== first && content.length > 0 && /^2\d\d$/.test(one) && contentOf(one).length === 0,
+  );
+  if (statuses.some((one) => one !== first && one !== none))
+    files.note(
+      `${pointer}/responses`,
+      `has the answers ${statuses.join(", ")}; ${[first, none].filter(Boolean).join(" and ")} ${none ? "are" : "is"} kept`,
+    );
   return {
     status: Number(/^2\d\d$/.exec(first ?? "")?.[0] ?? 200),
-    at,
-    content: Object.keys((value.content as object | undefined) ?? {}),
+    at: files.at(`${pointer}/responses/${status}`).pointer,
+    content,
+    none: none === undefined ? undefined : Number(none),
   };
 }
 
 function answerOf(files: Files, call: Call): Source {
-  const { status, at, content } = success(files, call);
+  const { status, at, content, none } = success(files, call);
   const json = content.find(isJson);
   const headers = headersOf(files, at);
-  const common = { status, ...(headers && { headers }) };
+  const common = { status, ...(none !== undefined && { none }), ...(headers && { headers }) };
   if (json !== undefined && status !== 204) {
     const place = `${at}/content/${escapeStep(json)}/schema`;
     return Object.keys(files.at(place).value).length > 0

@@ -10,6 +10,7 @@ export function* binary({ contract }: Subject): Generator<Finding> {
   for (const [name, operation] of Object.entries(contract.operations)) {
     yield* request(operation, `/operations/${name}`);
     yield* answer(operation.answer, `/operations/${name}/answer`);
+    yield* none(operation.answer, `/operations/${name}/answer/none`);
   }
 }
 
@@ -64,4 +65,23 @@ function* answer(answer: Answer, at: string): Generator<Finding> {
     );
   else if (answer.binary === "application/json")
     yield inContract("binary", `${at}/binary`, 'is JSON; write "json" with the file of its schema');
+}
+
+/** A second answer, which its status alone tells apart from the first. */
+function* none({ status, none, stream, ...answer }: Answer, at: string): Generator<Finding> {
+  if (none === undefined) return;
+  if (none === status)
+    yield inContract(
+      "answer",
+      at,
+      `is the status of the answer with a body; write another, such as 204, or leave it out`,
+    );
+  else if (!stream && kinds.every((kind) => kind === "stream" || answer[kind] === undefined))
+    yield inContract("answer", at, "stands on an answer that has no body in any case; leave it out");
+  else if (stream?.closedBy !== undefined)
+    yield inContract(
+      "answer",
+      at,
+      `stands on a stream that ${stream.closedBy} ends, which waits for its messages; leave it out`,
+    );
 }

@@ -176,6 +176,7 @@ function routeOf(document: ContractDocument, names: readonly string[]): Loose {
         content: together(those.flatMap(({ media }) => media ?? [])),
       };
     }),
+    empty: calls.flatMap(({ call: { answer } }) => answer.none ?? []),
     faults: Object.entries<Loose>(faults)
       .filter(([status]) => !statuses.includes(Number(status)))
       .map(([status, { description, text, examples }]) => {
@@ -238,9 +239,12 @@ test.each(cases)("the OpenAPI of %s has each route as the contract does, and not
               headers: Object.entries<Loose>(headers).map(([name, one]) => ({ name, ...one })),
               content: mediaOf(content),
             })),
+          empty: responses
+            .filter(([status, { description }]) => !own.includes(status) && description === "There is no body.")
+            .map(([status]) => Number(status)),
           faults: byStatus(
             responses
-              .filter(([status]) => !own.includes(status))
+              .filter(([status, { content }]) => !own.includes(status) && content)
               .map(([status, { description, content }]) => ({ status, description, content: mediaOf(content) })),
           ),
         },
@@ -350,11 +354,16 @@ test.each(cases)(
     const operationsOf: Loose = {};
     for (const [name, { method, body, answer }] of streams) {
       const { sentinel, messages } = answer.stream!;
+      const { none } = answer;
+      const notes = [
+        sentinel && `The event \`data: ${sentinel}\` ends the stream.`,
+        none && `The status ${none} is an answer with no messages.`,
+      ].filter(Boolean);
       operationsOf[`${name}Send`] = {
         action: body ? "receive" : "send",
         channel: name,
         summary: source.operations[name].summary,
-        description: sentinel && `The event \`data: ${sentinel}\` ends the stream.`,
+        description: notes.join(" ") || undefined,
         messages: body ? [body] : messages,
         bindings: { http: { method } },
         replies: body && messages,

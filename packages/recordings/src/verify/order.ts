@@ -44,8 +44,8 @@ export function isSentinel(contract: AnyContract, open: Open, text: string): boo
 
 /** The problem of a stream that is over without one of its end messages. */
 export function missingEnd(contract: AnyContract, { asked, status = 0, ended, answer = [] }: Open): string | undefined {
-  const stream = asked && status < 400 ? contract.operations[asked.name]?.answer.stream : undefined;
-  if (!stream || ended !== undefined || stream.closedBy !== undefined) return undefined;
+  const { stream, none } = (asked && status < 400 && contract.operations[asked.name]?.answer) || {};
+  if (!stream || status === none || ended !== undefined || stream.closedBy !== undefined) return undefined;
   if (stream.lines === undefined && !isEventStream(answer)) return undefined;
   const ends = [...(stream.end ?? []), ...(stream.mayEnd ?? []), stream.sentinel].filter(Boolean);
   return ends.length > 0 ? `${asked!.name} stopped without ${ends.join(" or ")}` : undefined;

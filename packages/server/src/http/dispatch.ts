@@ -5,7 +5,7 @@ import { type Context, calledOf, enter, refuseLeftOut } from "../call.js";
 import { callChannel } from "../channel/converse.js";
 import type { Called } from "../hooks.js";
 import type { ChannelDelivery, StreamDelivery } from "../ports.js";
-import { isRevoked } from "../reason.js";
+import { isRevoked, NO_MESSAGES } from "../reason.js";
 import { StreamHead } from "../stream/head.js";
 import { asLines } from "../stream/lines.js";
 import { produce } from "../stream/produce.js";
@@ -65,9 +65,11 @@ export async function dispatch(
   }
 }
 
-/** An operation is answered. A stream that is refused before it is open is no operation. */
+/** An operation is answered. A stream that is refused before it is open is no operation, and one without a body is. */
 function finish({ callbacks, contract }: Context, { called, began = 0 }: Named, { status }: Answer): void {
-  if (called && !contract.operations[called.operation]!.answer.stream) callbacks.done(called, status, began);
+  if (!called) return;
+  const { stream, none } = contract.operations[called.operation]!.answer;
+  if (!stream || status === none) callbacks.done(called, status, began);
 }
 
 const NO_QUERY = new URLSearchParams();
@@ -132,13 +134,13 @@ function answerCall(
   const { answer } = context.contract.operations[called.operation]!;
   if (request.method === "HEAD" && hasEffects(context, called.operation))
     return { status: answer.status, headers: answer.stream ? STREAM_HEADERS : {}, body: "" };
-  if (answer.stream && (answer.headers || answer.stream.lines))
+  if (answer.stream && (answer.headers || answer.stream.lines || answer.none))
     return answerAdapted(context, streams, request, called, call);
   if (answer.stream) return streams.deliver(called, request, call, (scope) => produce(context, called, scope));
   return operate(context, called, body, call);
 }
 
-/** Answers with a stream whose contract has headers of the answer, or lines instead of events. */
+/** Answers with a stream whose contract has headers of the answer, an answer without a body, or lines instead of events. */
 async function answerAdapted(
   context: Context,
   streams: StreamDelivery,
@@ -146,11 +148,16 @@ async function answerAdapted(
   called: Called,
   call: Scope,
 ): Promise<Answer> {
-  const { headers, stream } = context.contract.operations[called.operation]!.answer;
+  const { headers, stream, none } = context.contract.operations[called.operation]!.answer;
   const head = headers && new StreamHead(context.contract, called.operation);
-  const answer = await streams.deliver(called, request, call, (scope) => produce(context, called, scope, head));
-  const headed = { ...answer, headers: { ...head?.sent, ...answer.headers } };
-  return stream!.lines === undefined ? headed : asLines(headed, stream!.lines);
+  try {
+    const answer = await streams.deliver(called, request, call, (scope) => produce(context, called, scope, head));
+    const headed = { ...answer, headers: { ...head?.sent, ...answer.headers } };
+    return stream!.lines === undefined ? headed : asLines(headed, stream!.lines);
+  } catch (error) {
+    if (error !== NO_MESSAGES) throw error;
+    return { status: none!, headers: {}, body: "" };
+  }
 }
 
 /** Whether a handler may not run for a HEAD, which is safe to send (RFC 9110, section 9.2.1): it streams, decides an ask or ends a session. */

@@ -36,7 +36,7 @@ export function operationsOf(contract: AnyContract): ReadonlyMap<string, Operati
 }
 
 function answerer(contract: AnyContract, name: string): Operation["answer"] {
-  const { status, json, text, binary, headers: declared } = contract.operations[name]!.answer;
+  const { status, none, json, text, binary, headers: declared } = contract.operations[name]!.answer;
   const origin = { protocol: contract.name, side: "server" as const, subject: name };
   const checkBody = json === undefined ? undefined : checkOf(contract, contract.checks, json);
   /** The content type of the answer. */
@@ -44,6 +44,7 @@ function answerer(contract: AnyContract, name: string): Operation["answer"] {
   const fixed: Readonly<Record<string, string>> = type === undefined ? {} : { "Content-Type": type };
   const checkHeaders = declared && checkOf(contract, contract.checks, inputName(name, "Headers"));
   return ({ limits, callbacks }, value, call) => {
+    if (none !== undefined && value === undefined) return { status: none, headers: {}, body: "" };
     const { headers: own = {}, body } = (declared ? (value ?? {}) : { body: value }) as Written;
     if (checkHeaders) assertChecked(checkHeaders, own, origin, "the headers of");
     const headers = declared ? { ...bindAnswer(`${contract.name}.${name}`, own), ...fixed } : fixed;

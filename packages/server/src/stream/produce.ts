@@ -5,7 +5,7 @@ import { type Encode, type Encoded, encoderFor } from "../codecs.js";
 import type { Called, How } from "../hooks.js";
 import { headersDueAfter } from "../limits.js";
 import type { Production } from "../ports.js";
-import { cancelled } from "../reason.js";
+import { cancelled, NO_MESSAGES } from "../reason.js";
 import type { StreamHead } from "./head.js";
 import { SessionMerge } from "./merge.js";
 import { MAX_TAKEN, type OnError, type OnNext, Outgoing } from "./outgoing.js";
@@ -15,11 +15,13 @@ import type { Push } from "./writer.js";
 /**
  * Turns a handler's messages into blocks of Server-Sent Events. Resolves with the first message, so that a handler can still refuse with a
  * status, or after one heartbeat without a message, so that no proxy or caller takes the server for dead. Rejects with what the handler threw
- * before that. The scope's end aborts the handler. `head` is given where the contract has headers of the answer.
+ * before that, or with `NO_MESSAGES` where the contract has an answer for that. The scope's end aborts the handler. `head` is given where the
+ * contract has headers of the answer.
  */
 export async function produce(context: Context, called: Called, scope: Scope, head?: StreamHead): Promise<Production> {
   const { contract, options, limits, handlers } = context;
-  const described = contract.operations[called.operation]!.answer.stream!;
+  const { stream, none } = contract.operations[called.operation]!.answer;
+  const described = stream!;
   const encode = encoderFor(contract, {
     side: "server",
     names: described.messages,
@@ -45,6 +47,7 @@ export async function produce(context: Context, called: Called, scope: Scope, he
   if (merged) merged.onHandlerDone = () => waiting.close();
   const early = await until(waiting, headersDueAfter(limits), handled.first!);
   if (scope.closed) throw scope.reason ?? cancelled();
+  if (early && !early.encoded && none !== undefined) throw NO_MESSAGES;
   if (early && !early.encoded && needsEnd(described)) throw unended(called.operation, described);
   head?.seal();
   handled.open(early === undefined);

@@ -79,7 +79,10 @@ export type Bytes = ByteStream | Uint8Array | Blob;
  * reader rejects with `TypeError`, because two would share the messages.
  */
 export interface MessageStream<M, Opened = void> extends AsyncIterable<M> {
-  /** Resolves when the server accepts the request, with `{ headers }` where the contract has headers of the answer; rejects with the error otherwise. */
+  /**
+   * Resolves when the server accepts the request; rejects with the error otherwise. The value is `{ headers }` where the contract has headers of
+   * the answer, and `{ status }` with them where it has an answer without a body.
+   */
   readonly opened: Promise<Opened>;
   /**
    * Reads the stream to its end and returns its text as the protocol defines it: the appended text, or the final text

@@ -238,7 +238,7 @@ export interface Operation {
   readonly faults?: Readonly<Record<string, OperationFault>>;
   /** Names of `when` that a request may leave out and still mean this operation. Derived. */
   readonly absent?: readonly string[];
-  /** Whether the request or answer has bytes, or the answer has headers or is a stream of lines. Derived. */
+  /** Whether the request or answer has bytes, or the answer has headers, may have no body or is a stream of lines. Derived. */
   readonly transfer?: true;
 }
 
@@ -249,6 +249,8 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export interface Answer {
   /** The HTTP status, from 200 to 299. */
   readonly status: number;
+  /** Another status, such as 204, that comes with no body: the result of the call is then undefined, and a stream has no messages. */
+  readonly none?: number;
   /** The file of the answer's schema. */
   readonly json?: SchemaName;
   /** The content type of an answer in text, such as text/plain. */
