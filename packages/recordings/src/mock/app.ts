@@ -1,7 +1,7 @@
 import type { OpenSocket, Port } from "@parlance/wire";
 import { MAX_CONTENT } from "../bodies.js";
 import { headerOf } from "../recording.js";
-import type { Answering } from "../replay/answering.js";
+import { type Answering, preferred, protocolsIn } from "../replay/answering.js";
 
 /** An app, such as one of `serve`, as a mock answers: by lists of headers and by bytes. */
 export function appAnswering(app: {
@@ -22,13 +22,13 @@ export function appAnswering(app: {
       };
     },
     async accept({ target, headers }) {
-      const protocols = headerOf(headers, "sec-websocket-protocol")?.split(/,\s*/) ?? [];
+      const protocols = protocolsIn(headers);
       const own = Object.fromEntries(
         headers.filter(([name]) => !/^(upgrade|connection|sec-websocket-.*)$/i.test(name)),
       );
       const url = `ws://${headerOf(headers, "host") ?? "localhost"}${target}`;
       const opened = await app.webSocket(url, { headers: own, protocols, maxSize: MAX_CONTENT });
-      return "refused" in opened ? opened : { run: (port) => join(port, opened) };
+      return "refused" in opened ? opened : { protocol: preferred(protocols), run: (port) => join(port, opened) };
     },
     close: () => app.close(),
   };

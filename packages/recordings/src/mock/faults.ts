@@ -79,7 +79,7 @@ export function faulty(server: Answering, talk: Promise<Conversations>, options:
       if ("refused" in opened) return opened;
       const codec = await codecOf(asked);
       const broken = (frame: string) => (codec ? malform(codec, undefined, frame, random) : frame);
-      return { run: (port) => opened.run(faultyPort(scope, port, due, broken)) };
+      return { ...opened, run: (port) => opened.run(faultyPort(scope, port, due, broken)) };
     },
     close() {
       scope.close(new Error("the mock has closed"));

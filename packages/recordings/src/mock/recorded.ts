@@ -50,7 +50,11 @@ export class Recorded {
   async accept(asked: Arriving): Promise<Opened | undefined> {
     const connection = await this.#nearest(asked, true);
     if (!connection) return undefined;
-    return new Player(connection.conversation, this.#start(connection, asked)).accept(connection.connection, false);
+    return new Player(connection.conversation, this.#start(connection, asked)).accept(
+      connection.connection,
+      asked.headers,
+      false,
+    );
   }
 
   close(): void {

@@ -5,7 +5,6 @@ import { onWebSocket } from "@parlance/server/node";
 import { WebSocketServer } from "ws";
 import { MAX_CONTENT } from "../bodies.js";
 import { type Answering, type Arriving, carried } from "../replay/answering.js";
-import { selected } from "../replay/server.js";
 import { flat, pairs, sendHead } from "./headers.js";
 import { type Guard, guard } from "./pages.js";
 import { framePort } from "./socket.js";
@@ -37,12 +36,6 @@ export async function listenReplay(
   const pages = guard(host, origins);
   const server = createServer();
   const sockets = new Set<Duplex>();
-  const acceptor = new WebSocketServer({
-    noServer: true,
-    maxPayload: MAX_CONTENT,
-    perMessageDeflate: false,
-    handleProtocols: selected,
-  });
   server.on("connection", (socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
@@ -65,6 +58,12 @@ export async function listenReplay(
         const lines = `Connection: close\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
         return void socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines}`);
       }
+      const acceptor = new WebSocketServer({
+        noServer: true,
+        maxPayload: MAX_CONTENT,
+        perMessageDeflate: false,
+        handleProtocols: () => accepted.protocol ?? false,
+      });
       acceptor.handleUpgrade(incoming, socket, head, (opened) => accepted.run(framePort(opened)));
     } catch {
       socket.destroy();

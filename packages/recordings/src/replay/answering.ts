@@ -1,7 +1,7 @@
 import type { OpenSocket, Port, PortEvents, SocketRefused } from "@parlance/wire";
 import { pair } from "@parlance/wire/link";
 import { comparable } from "../bodies.js";
-import type { HeaderList } from "../recording.js";
+import { type HeaderList, headerOf } from "../recording.js";
 
 /** A request as a replay or a mock gets it. */
 export interface Arriving {
@@ -34,7 +34,27 @@ export interface FramePort extends Port {
 }
 
 /** The decision on a WebSocket. `run` holds the conversation on the port. */
-export type Opened = { readonly refused: SocketRefused } | { run(port: FramePort): void };
+export type Opened =
+  | { readonly refused: SocketRefused }
+  | {
+      /** The subprotocol to select. */
+      readonly protocol?: string | undefined;
+      run(port: FramePort): void;
+    };
+
+/** The subprotocols that a handshake offers, or the one that its answer selects. */
+export function protocolsIn(headers: HeaderList): string[] {
+  const offered = headerOf(headers, "sec-websocket-protocol");
+  return offered === undefined ? [] : offered.split(",").map((one) => one.trim());
+}
+
+/**
+ * The subprotocol to select where no recorded answer decides: the client's ticket, or the first that it offers. Browsers and `ws` fail
+ * a handshake that selects nothing which they offer.
+ */
+export function preferred(offered: readonly string[]): string | undefined {
+  return offered.find((one) => one.startsWith("parlance.")) ?? offered[0];
+}
 
 /** Answers requests of one server: in memory by `inMemory`, on a port by `listenReplay`. */
 export interface Answering {

@@ -3,9 +3,9 @@ import { Queue } from "@parlance/wire/link";
 import { isControl, parseResumeFrame } from "@parlance/wire/resume";
 import { Blocks } from "../blocks.js";
 import { bytesIn, comparable, dataOf, MAX_CONTENT } from "../bodies.js";
-import { headerOf, isEventStream } from "../recording.js";
+import { isEventStream } from "../recording.js";
 import { urlAt } from "../target.js";
-import type { FramePort } from "./answering.js";
+import { type FramePort, protocolsIn } from "./answering.js";
 import { Cursors } from "./cursors.js";
 import { follow, type Live, reach } from "./follow.js";
 import { type LoadedRecording, nameOf, type RecordedConnection } from "./loaded.js";
@@ -117,8 +117,7 @@ async function openSocket(
   { webSocket }: ReplayClientOptions,
 ): Promise<Response> {
   if (!webSocket) throw new TypeError("the recording has a WebSocket: give the replay a `webSocket`");
-  const offered = headerOf(one.connection.request.headers, "sec-websocket-protocol")?.split(/,\s*/) ?? [];
-  const protocols = offered.map((protocol) => {
+  const protocols = protocolsIn(one.connection.request.headers).map((protocol) => {
     const ticket = /^parlance\.(.*)$/.exec(protocol)?.[1];
     return ticket === undefined ? run.matcher.rewrite(protocol) : formatTicket(run.matcher.rewrite(ticket));
   });

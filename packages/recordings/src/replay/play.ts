@@ -3,8 +3,8 @@ import { Queue } from "@parlance/wire/link";
 import { formatResumeFrame, isControl, parseResumeFrame } from "@parlance/wire/resume";
 import { rawOf } from "../blocks.js";
 import { bytesIn, dataOf } from "../bodies.js";
-import { type Content, type Entry, leftOutAs } from "../recording.js";
-import type { FramePort, Opened, Replayed } from "./answering.js";
+import { type Content, type Entry, type HeaderList, leftOutAs } from "../recording.js";
+import { type FramePort, type Opened, preferred, protocolsIn, type Replayed } from "./answering.js";
 import type { Gate } from "./gate.js";
 import { type LoadedRecording, nameOf, type RecordedConnection, type Step } from "./loaded.js";
 import type { Replaying } from "./replay.js";
@@ -46,7 +46,7 @@ export class Player {
   }
 
   /** `offers`: the client can resume the channel, so it gets the recorded server's announcement. */
-  async accept(connection: RecordedConnection, offers: boolean): Promise<Opened> {
+  async accept(connection: RecordedConnection, asked: HeaderList, offers: boolean): Promise<Opened> {
     const steps = this.#stepsOf(connection);
     const next = async (): Promise<Entry | undefined> => {
       for (let { done, value } = await steps.next(); !done; { done, value } = await steps.next())
@@ -60,6 +60,7 @@ export class Player {
       return { refused: { status: head.status, body: body?.kind === "body" ? (body.text ?? "") : "" } };
     }
     return {
+      protocol: selected(connection, head.headers, protocolsIn(asked)),
       run: (port) =>
         void this.#converse(port, connection, steps, offers).catch(() => port.close(1011, "the replay has failed")),
     };
@@ -200,6 +201,16 @@ export class Player {
 const encoder = new TextEncoder();
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/** The subprotocol that the recorded server selected; the client's own in the same place, where the recorded one is left out. */
+function selected({ request }: RecordedConnection, answer: HeaderList, offered: readonly string[]): string | undefined {
+  const before = protocolsIn(request.headers);
+  const [chosen] = protocolsIn(answer);
+  // A transcript has no headers.
+  if (before.length === 0) return preferred(offered);
+  if (chosen === undefined) return undefined;
+  return offered.includes(chosen) ? chosen : offered[before.indexOf(chosen)];
+}
 
 /** Whether the text to send was left out of the recording. */
 const isLeftOut = (entry: Entry) => "size" in entry && entry.size !== undefined;

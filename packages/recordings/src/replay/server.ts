@@ -1,4 +1,4 @@
-import { type OpenSocket, parseTicket, RESUME } from "@parlance/wire";
+import { type OpenSocket, RESUME } from "@parlance/wire";
 import { headerOf } from "../recording.js";
 import { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./answering.js";
 import { Gate } from "./gate.js";
@@ -49,7 +49,12 @@ export class ReplayServer implements Answering {
   /** Decides on a WebSocket. `run` holds the conversation on the port. */
   async accept(asked: Arriving): Promise<Opened> {
     const connection = this.#match(asked, true);
-    if (connection) return this.#player.accept(connection, headerOf(asked.headers, RESUME.toLowerCase()) !== undefined);
+    if (connection)
+      return this.#player.accept(
+        connection,
+        asked.headers,
+        headerOf(asked.headers, RESUME.toLowerCase()) !== undefined,
+      );
     const { status, text } = this.#missed(asked);
     return { refused: { status, body: text } };
   }
@@ -110,9 +115,4 @@ const FAR: Readonly<Record<string, number>> = { method: 100, path: 100 };
 
 async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text);
-}
-
-/** The subprotocol to select for a client that offers a ticket: the client's own, as recorded. */
-export function selected(protocols: Iterable<string>): string | false {
-  return [...protocols].find((one) => parseTicket([one]) !== undefined || one.startsWith("parlance.")) ?? false;
 }

@@ -9,7 +9,7 @@ import type { Answering, Arriving, Replayed } from "../../src/replay/answering.j
 import { replayClient } from "../../src/replay/client.js";
 import { loadRecording } from "../../src/replay/loaded.js";
 import { formatProblem, type Problem } from "../../src/replay/replay.js";
-import { ReplayServer, selected } from "../../src/replay/server.js";
+import { ReplayServer } from "../../src/replay/server.js";
 
 // A replay or a mock on a port: what it is asked, and what comes of its answers.
 
@@ -256,6 +256,7 @@ describe("a WebSocket", () => {
   test("holds its conversation on the port, by the client's own subprotocol", async () => {
     const { url } = await listening({
       accept: async ({ target }) => ({
+        protocol: "parlance.__redacted_1__",
         run: (port) => port.listen({ frame: (text) => port.send(`${target} ${text}`), close() {} }),
       }),
     });
@@ -318,13 +319,6 @@ describe("a WebSocket", () => {
     expect(beginnings(replay.problems, atServer)).toEqual(atServer);
     await close();
   });
-
-  test.each<[string[], string | false]>([
-    [["parlance.__redacted_1__"], "parlance.__redacted_1__"],
-    [["chat", "parlance.x"], "parlance.x"],
-    [["chat", "parlance"], false],
-    [[], false],
-  ])("of which %j are offered has the subprotocol %j", (offered, one) => expect(selected(offered)).toBe(one));
 });
 
 test.each<[host: string, status: number]>([
