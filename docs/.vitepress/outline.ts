@@ -39,6 +39,7 @@ export const outline: Section[] = [
     items: [
       { text: "An editor plugin", link: "/start/editor-plugin" },
       { text: "An agent's backend", link: "/start/agent-backend" },
+      { text: "A whole agent", link: "/start/whole-agent" },
       { text: "A protocol of your own", link: "/start/protocol-team" },
     ],
   },

@@ -31,6 +31,7 @@ async function freePort(): Promise<number> {
 test.each([
   ["editor-plugin", "cat greet.py"],
   ["agent-backend", "node --import tsx --test agent.test.ts"],
+  ["whole-agent", "cat greet.py"],
   ["protocol-team", "npx parlance docs --out docs"],
 ])(
   "a new user follows docs/start/%s.md word for word, from the packed packages, to its end",

@@ -4,23 +4,25 @@ import { parseArgs } from "node:util";
 import { contractSchema } from "@parlance/language/lint";
 import { openOnDisk } from "@parlance/language/load";
 import dialectSchema from "../../../schemas/dialect.schema.json" with { type: "json" };
+import { agentExample, firstThatExists } from "./agent-example.js";
 import { isDirectory } from "./folders.js";
 import { exit, type Io, type Options, UsageError } from "./io.js";
 import { type Carrier, carriers, files, json, program } from "./starter.js";
 
-export const help = `parlance init [DIR] [--example CARRIER] [--extends BASE] [--yes]
+export const help = `parlance init [DIR] [--example NAME] [--extends BASE] [--yes]
 
 Writes a first contract to edit, and shows how a server and a client use it. DIR is its folder (default ./schemas/my-agent),
 named like the protocol, in lower case with hyphens. Beside DIR, contract.schema.json lets an editor complete and check
 contract.json. In DIR, .gitattributes keeps the line ends. Nothing that exists is overwritten. On a terminal it asks for what
 is not given.
 
-  --example CARRIER   how messages travel: sse (default), websocket or both
-  --extends BASE      start from another contract, a folder or one in a package, such as
-                      @parlance/protocols/schemas/loco; contract.json then holds only what differs
-  --yes               ask nothing, take the defaults
+  --example NAME   a prompt and its answer over sse (default), websocket or both; or agent, a whole conversation with
+                   tools, approvals, edits and a stop button, with its server, client and tests in src/
+  --extends BASE   start from another contract, a folder or one in a package, such as
+                   @parlance/protocols/schemas/loco; contract.json then holds only what differs
+  --yes            ask nothing, take the defaults
 
-Exit codes: 0 written, 2 usage, or a folder that is not empty or cannot be written.
+Exit codes: 0 written, 2 usage, a folder that is not empty, a file that exists, or one that cannot be written.
 `;
 
 export const options = {
@@ -33,7 +35,7 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
   if (values.extends !== undefined && values.example !== undefined)
     throw new UsageError("--extends and --example exclude each other: an extended contract has its base's carriers");
-  if (values.example !== undefined && !isCarrier(values.example))
+  if (values.example !== undefined && !isExample(values.example))
     throw new UsageError(`--example ${values.example}: it is ${choices}`);
   const asking = values.yes ? undefined : io.ask?.bind(io);
   const first = values.extends === undefined ? "my-agent" : `my-${basename(values.extends)}`;
@@ -45,17 +47,19 @@ export async function command(argv: string[], io: Io): Promise<number> {
   if ((await readdir(directory).catch(() => [])).length > 0)
     throw new UsageError(`${shown} is not empty; nothing was written`);
   if (values.extends !== undefined) return extend(values.extends, directory, io);
-  const carrier = values.example ?? (await answer(asking, `Carrier: ${choices}`, "sse", carried, io));
-  await write(directory, files(basename(directory), carrier as Carrier), io);
+  const example = values.example ?? (await answer(asking, `Example: ${choices}`, "sse", offered, io));
+  if (example === "agent") return writeAgent(directory, io);
+  const carrier = example as Carrier;
+  await write(directory, files(basename(directory), carrier), io);
   showNext(directory, io);
-  const source = program(basename(directory), carrier as Carrier);
+  const source = program(basename(directory), carrier);
   io.out(`\nA server and a client of it, such as src/try.ts:\n\n${source.replace(/^(?=.)/gm, "  ")}`);
   return exit.fine;
 }
 
-const choices = "sse, websocket or both";
-const isCarrier = (text: string) => (carriers as readonly string[]).includes(text);
-const carried = (text: string) => (isCarrier(text) ? undefined : `"${text}" is none of ${choices}`);
+const choices = "sse, websocket, both or agent";
+const isExample = (text: string) => [...carriers, "agent"].includes(text);
+const offered = (text: string) => (isExample(text) ? undefined : `"${text}" is none of ${choices}`);
 export const named = (text: string) =>
   /^[a-z][a-z0-9]*([-.][a-z0-9]+)*$/.test(text)
     ? undefined
@@ -95,6 +99,29 @@ async function extend(base: string, directory: string, io: Io): Promise<number> 
   await write(directory, { "contract.json": json(contract) }, io, { "dialect.schema.json": dialectSchema });
   io.out(`\nIt is its base until contract.json or a file in messages/ says otherwise.\n`);
   showNext(directory, io);
+  return exit.fine;
+}
+
+/** Writes the contract of a whole agent, and its programs into `src`. */
+async function writeAgent(directory: string, io: Io): Promise<number> {
+  const { contract, programs } = await agentExample(basename(directory));
+  const source = join(io.cwd, "src");
+  const taken = await firstThatExists(source, Object.keys(programs));
+  if (taken !== undefined) throw new UsageError(`src/${taken} exists; nothing was written`);
+  await write(directory, contract, io);
+  await mkdir(source, { recursive: true });
+  for (const [path, text] of Object.entries(programs)) await writeFile(join(source, path), text);
+  io.out(`src\n${tree(Object.keys(programs).sort())}`);
+  const shown = shownIn(io, directory);
+  io.out(`
+Then:
+  npm install @parlance/client @parlance/server @parlance/edits
+  npm install --save-dev @parlance/cli tsx
+  npx parlance generate ${shown} --out src/protocols
+  node --import tsx --test src/agent.test.ts
+  npx tsx src/server.ts
+  npx tsx src/client.ts "Say hello" README.md     # in another terminal
+`);
   return exit.fine;
 }
 

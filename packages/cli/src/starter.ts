@@ -155,10 +155,15 @@ const sessionLines = [
   ].map(([from, message]) => ({ from, wire: JSON.stringify(message), message })),
 ];
 
+/** The names that the generated module exports: fold-gateway is foldGateway and FoldGateway, chat-1.13 is chat1_13. */
+export function moduleNames(name: string): { value: string; type: string } {
+  const value = name.replace(/(?<=\d)\.(?=\d)|[-.](.)/g, (_, first?: string) => first?.toUpperCase() ?? "_");
+  return { value, type: value[0]!.toUpperCase() + value.slice(1) };
+}
+
 /** A server and a client of the contract in one program, which runs when the contract is generated beside it. */
 export function program(name: string, carrier: Carrier): string {
-  // As the generated module exports it: fold-gateway is foldGateway, chat-1.13 is chat1_13.
-  const value = name.replace(/(?<=\d)\.(?=\d)|[-.](.)/g, (_, first?: string) => first?.toUpperCase() ?? "_");
+  const { value } = moduleNames(name);
   const handlers = [
     carrier !== "websocket" &&
       `  async *prompt({ prompt }): AsyncGenerator<PromptMessage> {

@@ -12,7 +12,7 @@ test("each command has a line of its own in the help, which says what it does", 
 });
 
 test.each([
-  ["init my-agent --example sockets", "sse, websocket or both"],
+  ["init my-agent --example sockets", "sse, websocket, both or agent"],
   ["apply", "name a file with edits, or - for the standard input"],
 ])("a mistake in `%s` is answered with what there is: %s", async (words, said) => {
   const { code, err } = await parlance("/", words);

@@ -8,8 +8,8 @@ import { folder, parlance } from "./terminal.js";
 
 const keeps = (text: string, name: string) => expect(text).toMatchFileSnapshot(`./sessions/${name}.txt`);
 
-test.each(["sse", "websocket", "both"])(
-  "init writes a contract for %s, and shows a program that uses it",
+test.each(["sse", "websocket", "both", "agent"])(
+  "init writes a contract for %s, and shows how to use it",
   async (example) => {
     const cwd = await folder();
     const printed = await typed(cwd, `init schemas/fold-gateway --example ${example}`);

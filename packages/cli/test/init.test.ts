@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
 import { load } from "@parlance/language/load";
 import type { AnyContract } from "@parlance/wire";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -105,12 +107,12 @@ describe("init", () => {
     [
       "init",
       ["chat", "both"],
-      /^Name of the protocol \(my-agent\): Carrier: sse, websocket or both \(sse\): schemas\n/,
+      /^Name of the protocol \(my-agent\): Example: sse, websocket, both or agent \(sse\): schemas\n/,
       "chat",
     ],
-    ["init", ["", ""], /^Name.*Carrier.*: schemas\n/, "my-agent"],
-    ["init", ["Not This", "chat", "smoke", "sse"], /^Name.*: Name.*: Carrier.*: Carrier.*: schemas\n/, "chat"],
-    ["init protocols/mine", ["websocket"], /^Carrier.*: protocols\n/, "../protocols/mine"],
+    ["init", ["", ""], /^Name.*Example.*: schemas\n/, "my-agent"],
+    ["init", ["Not This", "chat", "smoke", "sse"], /^Name.*: Name.*: Example.*: Example.*: schemas\n/, "chat"],
+    ["init protocols/mine", ["websocket"], /^Example.*: protocols\n/, "../protocols/mine"],
     ["init --example sse", ["chat"], /^Name.*: schemas\n/, "chat"],
     ["init --yes", [], /^schemas\n/, "my-agent"],
     ["init protocols/mine --example both", [], /^protocols\n/, "../protocols/mine"],
@@ -158,7 +160,7 @@ describe("init", () => {
   const wrong: [words: string, message: string][] = [
     ["--extends nowhere", "nowhere is neither a contract's folder nor one in an installed package"],
     ["--extends a --example sse", "--extends and --example exclude each other"],
-    ["--example smoke", "--example smoke: it is sse, websocket or both"],
+    ["--example smoke", "--example smoke: it is sse, websocket, both or agent"],
   ];
   test.each(wrong)("%s is refused, and nothing is written", async (words, message) => {
     const cwd = await folder();
@@ -166,5 +168,41 @@ describe("init", () => {
     expect(code).toBe(2);
     expect(err).toContain(message);
     expect(await readdir(cwd)).toEqual([]);
+  });
+});
+
+describe("init --example agent", () => {
+  test("writes an agent that lints strictly, compiles, and passes its own tests", async () => {
+    const cwd = await folder({ "package.json": module });
+    const { code, out } = await parlance(cwd, "init schemas/our-agent --example agent");
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("└── server.ts\n") });
+    expect((await parlance(cwd, "lint --strict")).err).toBe("1 contract: nothing is wrong\n");
+    expect((await parlance(cwd, "generate --out src/protocols")).code).toBe(0);
+    const programs = (await readdir(join(cwd, "src"))).filter((file) => file.endsWith(".ts")).sort();
+    expect(programs).toEqual(["agent.test.ts", "agent.ts", "client.ts", "editor.ts", "server.ts"]);
+    const settings = { noPropertyAccessFromIndexSignature: false };
+    expect(
+      compile(
+        programs.map((file) => join(cwd, "src", file)),
+        settings,
+      ),
+    ).toEqual([]);
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--import", pathToFileURL(join(root, "node_modules/tsx/dist/loader.mjs")).href, "--test", "src/agent.test.ts"],
+      { cwd, env: { ...process.env, NODE_OPTIONS: "", TSX_TSCONFIG_PATH: join(root, "tsconfig.json") } },
+    );
+    expect(stdout).toContain("# pass 5\n# fail 0\n");
+  });
+
+  test("overwrites no program", async () => {
+    const cwd = await folder({ "src/client.ts": "mine" });
+    const { code, err } = await parlance(cwd, "init --example agent --yes");
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringContaining("src/client.ts exists; nothing was written"),
+    });
+    expect(await readdir(cwd)).toEqual(["src"]);
+    expect(await readFile(join(cwd, "src/client.ts"), "utf8")).toBe("mine");
   });
 });
