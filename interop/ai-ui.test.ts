@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Chat } from "@ai-sdk/react";
 import { connect } from "@parlance/client";
-import { aiUi, type ChatInput, type ChatMessage } from "@parlance/protocols/ai-ui";
+import { aiUi, type ChatInput, type ChatMessage, type DataChunk } from "@parlance/protocols/ai-ui";
 import { serve } from "@parlance/server";
 import { listen } from "@parlance/server/node";
 import {
@@ -35,8 +35,10 @@ async function serveChat(script: Script, reconnect: Script = script) {
   });
   const server = await listen(app, { port: 0 });
   onTestFinished(() => server.close());
-  const chat = new Chat({ id: "chat-1", transport: new DefaultChatTransport({ api: `${server.url}/api/chat` }) });
-  return { chat, seen };
+  const data: unknown[] = [];
+  const transport = new DefaultChatTransport({ api: `${server.url}/api/chat` });
+  const chat = new Chat({ id: "chat-1", transport, onData: (part) => void data.push(structuredClone(part)) });
+  return { chat, seen, data };
 }
 
 function* say(id: string, text: string): Generator<ChatMessage> {
@@ -134,6 +136,24 @@ describe("the official chat with our server", () => {
     await expect.poll(() => seen.aborts).toBe(1);
   });
 
+  it("gets the parts of an application, and keeps those that are not transient", async () => {
+    const { chat, data } = await serveChat(async function* () {
+      yield { type: "start", messageId: "m-2" };
+      yield { type: "data-weather", id: "w", data: { city: "Oslo" } };
+      yield { type: "data-progress", data: 0.5, transient: true };
+      yield { type: "data-weather", id: "w", data: { city: "Oslo", celsius: 4 } };
+      yield { type: "finish" };
+    });
+    await chat.sendMessage({ text: "How warm is Oslo?" });
+    const weather = { type: "data-weather", id: "w", data: { city: "Oslo", celsius: 4 } };
+    expect(chat.lastMessage?.parts).toEqual([weather]);
+    expect(data).toEqual([
+      { type: "data-weather", id: "w", data: { city: "Oslo" } },
+      { type: "data-progress", data: 0.5, transient: true },
+      weather,
+    ]);
+  });
+
   it("takes up the answer of a chat by reconnect", async () => {
     const { chat } = await serveChat(async function* () {
       yield { type: "start", messageId: "m-2" };
@@ -151,10 +171,13 @@ describe("the official chat with our server", () => {
   });
 });
 
+/** The name in the contract: the parts of an application have one. */
+const nameOf = (type: string): string => (/^data-/.test(type) ? "data-*" : type);
+
 /** The examples of every chunk. */
 const examples = readSchemas("ai-ui")
   .flatMap(({ examples: some = [] }) => some as ChatMessage[])
-  .filter(({ type }) => type in aiUi.messages);
+  .filter(({ type }) => type !== undefined && nameOf(type) in aiUi.messages);
 
 /** Our client of a server that answers every request so. */
 async function connected(answer: (response: ServerResponse) => void) {
@@ -182,6 +205,11 @@ describe("our client with the official server", () => {
     const read: ChatMessage[] = [];
     for await (const message of client.chat({ id: "c", messages: [], trigger: "submit-message" })) read.push(message);
     expect(read).toEqual(sent);
+    const parts = read.filter((message): message is DataChunk => nameOf(message.type) === "data-*");
+    expect(parts.map(({ type, transient }) => [type, transient])).toEqual([
+      ["data-weather", undefined],
+      ["data-progress", true],
+    ]);
   });
 
   it("reads no messages where there is no answer to take up", async () => {
@@ -205,7 +233,7 @@ function* spoiled(chunk: ChatMessage): Generator<object> {
 describe("the contract", () => {
   it("takes and refuses what the official check does", async () => {
     const { validate } = asSchema(uiMessageChunkSchema);
-    const check = (chunk: ChatMessage) => aiUi.checks[aiUi.messages[chunk.type]!.schema]!(chunk);
+    const check = (chunk: ChatMessage) => aiUi.checks[aiUi.messages[nameOf(chunk.type)]!.schema]!(chunk);
     const values = examples.flatMap((chunk) => [chunk, ...spoiled(chunk)]) as ChatMessage[];
     const verdicts = await Promise.all(
       values.map(async (chunk) => [JSON.stringify(chunk), (await validate!(chunk)).success] as const),
@@ -214,11 +242,11 @@ describe("the contract", () => {
     expect(values.length).toBeGreaterThan(500);
   });
 
-  it("has every type of the official chunks but those that an application adds", () => {
-    type Official = Exclude<UIMessageChunk["type"], `data-${string}`>;
+  it("has every type of the official chunks", () => {
+    type Official = UIMessageChunk["type"];
     // Each assignment fails to compile where the other side has a type more.
     const types: readonly Official[] = examples.map(({ type }) => type);
     const ours: readonly ChatMessage["type"][] = types;
-    expect(new Set(ours)).toEqual(new Set(Object.keys(aiUi.messages)));
+    expect(new Set(ours.map(nameOf))).toEqual(new Set(Object.keys(aiUi.messages)));
   });
 });

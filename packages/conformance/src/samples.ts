@@ -14,6 +14,7 @@ import {
   type SchemaObject,
   type Side,
 } from "@parlance/wire";
+import { nameIn } from "@parlance/wire/message-decoder";
 import type { ClientStep, JsonMessage } from "./steps.js";
 import type { Asking } from "./tested.js";
 
@@ -167,7 +168,9 @@ export class Samples {
     const codec = this.talk.codec(call, side);
     return this.examples(this.contract.messages[type]!.schema).flatMap(({ value, ...rest }) => {
       const read = codec.decode({ event: type, data: JSON.stringify(value) });
-      return "message" in read && read.message.type === type ? [{ value: read.message as JsonMessage, ...rest }] : [];
+      return "message" in read && nameIn(this.contract, read.message.type) === type
+        ? [{ value: read.message as JsonMessage, ...rest }]
+        : [];
     });
   }
 

@@ -3,8 +3,9 @@ import { escapeStep } from "@parlance/wire/internal/pointer";
 import { channels, operations } from "./compat/calls.js";
 import { type Change, either, inContract, match, same, say, type Writers } from "./compat/change.js";
 import { methods } from "./compat/methods.js";
-import { titled, type Versions, versionsOf } from "./compat/place.js";
+import { type Place, titled, type Versions, versionsOf } from "./compat/place.js";
 import { schemaChanges } from "./compat/schemas.js";
+import { messageOf, tagSchema } from "./prefix.js";
 import { namesType } from "./schema.js";
 import { subschemas } from "./walk.js";
 
@@ -95,11 +96,40 @@ function* messages(versions: Versions): Generator<Change> {
     const writers = new Set([...writersOf(old, name), ...writersOf(now, name)]);
     yield* schemaChanges(versions, titled(versions, "old", a.schema), titled(versions, "now", b.schema), writers);
   }
+  yield* taken(versions);
   const order = (document: ContractDocument) =>
     Object.keys(document.contract.messages).filter((name) => kept.includes(name));
   if (now.contract.tag.in === "shape" && !same(order(old), order(now)))
     yield inContract(["client", "server"], "/messages", "the order in which shapes are matched has changed");
 }
+
+/** A name that one version has as a message of its own, and the other only as a case of a prefix, is one message with two schemas. */
+function* taken(versions: Versions): Generator<Change> {
+  const { old, now } = versions;
+  const [before, after] = [old.contract.messages, now.contract.messages];
+  const { gone, added } = match(Object.keys(before), Object.keys(after));
+  for (const name of [...gone, ...added]) {
+    const [was, is] = [caseOf(old, name), caseOf(now, name)];
+    if (was === undefined || is === undefined) continue;
+    const at = `/messages/${escapeStep(is)}`;
+    yield inContract(["source"], at, `${name} was read as ${was} and is read as ${is}`);
+    const writers = new Set([...writersOf(old, was), ...writersOf(now, is)]);
+    const narrowed = (place: Place) => tagged(now, place, name);
+    const [a, b] = [titled(versions, "old", before[was]!.schema), titled(versions, "now", after[is]!.schema)];
+    yield* schemaChanges(versions, narrowed(a), narrowed(b), writers);
+  }
+}
+
+/** The schema of a message for one name, or one prefix, of those that it has. */
+function tagged({ contract }: ContractDocument, place: Place, name: string): Place {
+  if (contract.tag.in !== "property" || typeof place.schema !== "object") return place;
+  const properties = { ...(place.schema.properties as object), [contract.tag.property]: tagSchema(contract, name) };
+  return { ...place, schema: { ...place.schema, properties } };
+}
+
+/** The message that a name, or all names with a prefix, are read as. */
+const caseOf = ({ contract }: ContractDocument, name: string) =>
+  messageOf(contract, Object.keys(contract.messages), name.replace(/\*$/, ""));
 
 function writersOf({ contract }: ContractDocument, message: string): Writers {
   const streams = Object.values(contract.operations).some(({ answer }) => answer.stream?.messages.includes(message));

@@ -15,6 +15,7 @@ import { formats, secrets } from "./lint/keywords.js";
 import { kinds } from "./lint/kinds.js";
 import { methods } from "./lint/methods.js";
 import { names } from "./lint/names.js";
+import { prefixes } from "./lint/prefixes.js";
 import { routes } from "./lint/routes.js";
 import { idOf, type Rule, type Subject } from "./lint/subject.js";
 import { tags } from "./lint/tags.js";
@@ -39,6 +40,7 @@ const rules: readonly Rule[] = [
   headers,
   binary,
   tags,
+  prefixes,
   exchanges,
   methods,
   conversations,

@@ -9,6 +9,7 @@ import type {
   Tag,
 } from "@parlance/wire";
 import { parseFragment, valueAt } from "@parlance/wire/internal/pointer";
+import { prefixOf, tagSchema } from "./prefix.js";
 import { mapSchema } from "./walk.js";
 
 /** `list_files` -> `ListFiles`, `getSession` -> `GetSession`. */
@@ -256,7 +257,11 @@ export function memorySchema(document: ContractDocument, name: string): SchemaOb
   const dropped = tagProperties(document.contract.tag, message);
   const { properties, required, rest } = members(document, schema);
   const { $id, title, description, examples } = schema;
-  const memory = { type: { const: name } as Schema, ...(omit(properties as never, dropped) as Record<string, Schema>) };
+  const { contract } = document;
+  const memory = {
+    type: tagSchema(contract, name) as Schema,
+    ...(omit(properties as never, dropped) as Record<string, Schema>),
+  };
   return {
     $id,
     title,
@@ -265,8 +270,15 @@ export function memorySchema(document: ContractDocument, name: string): SchemaOb
     ...rest,
     properties: memory,
     required: ["type", ...required.filter((key) => key !== "type" && !dropped.includes(key))],
-    ...(examples && { examples: examples.map((example) => ({ type: name, ...(omit(example, dropped) as object) })) }),
+    ...(examples && {
+      examples: examples.map((example) => ({ type: named(example), ...(omit(example, dropped) as object) })),
+    }),
   };
+
+  function named(example: Json): string {
+    const tag = contract.tag.in === "property" && valueAt(example, [contract.tag.property]);
+    return prefixOf(contract, name) !== undefined && typeof tag === "string" ? tag : name;
+  }
 }
 
 /** The properties of the wire form that say which message it is, and so are not fields of the message in memory. */

@@ -3,6 +3,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { serverExamples } from "./examples.js";
 import { FORMATS } from "./formats.js";
 import { resultsFor } from "./methods.js";
+import { prefixesOf } from "./prefix.js";
 import { readsOf } from "./reads.js";
 import { commonFaults, headersSchema, inputSchema } from "./schema.js";
 import { declaredFormats } from "./source.js";
@@ -26,8 +27,15 @@ export function contractValue(document: ContractDocument): LoadedContract {
   });
   let accepts: Checks | undefined;
   const { reading, ...contract } = document.contract;
+  const prefixes = prefixesOf(contract);
   return {
     ...contract,
+    ...(prefixes.length > 0 && {
+      prefixed: (tag, messages) =>
+        typeof tag === "string"
+          ? prefixes.find((one) => messages.has(one) && tag.startsWith(one.slice(0, -1)))
+          : undefined,
+    }),
     checks: lazily("server"),
     reads: readsBy("server"),
     accepts: async () => {

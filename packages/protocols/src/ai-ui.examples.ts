@@ -6,6 +6,7 @@ export const examples: Examples = {
   schemas: {
     AbortChunk: { type: "abort", reason: "the user stopped it" },
     CustomChunk: { type: "custom", kind: "example.trace" },
+    DataChunk: { type: "data-weather", id: "weather-1", data: { city: "Oslo", celsius: 4 } },
     ErrorChunk: { type: "error", errorText: "the model does not answer" },
     Fault: { error: "the conversation is too long" },
     FileChunk: { type: "file", url: "https://example.com/diagram.png", mediaType: "image/png" },

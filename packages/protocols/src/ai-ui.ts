@@ -270,6 +270,17 @@ export interface CustomChunk {
   providerMetadata?: ProviderMetadata | undefined;
 }
 
+/** A part of the application's own. Behind `data-` in its type is the name that the application gave it. */
+export interface DataChunk {
+  /** @pattern ^data- */
+  type: `data-${string}`;
+  /** A later part with the same type and id takes the place of this one. */
+  id?: string | undefined;
+  data: unknown;
+  /** Whether the part is reported once and not kept in the message. */
+  transient?: boolean | undefined;
+}
+
 /** A message that the user has added during the run. */
 export interface SteeringMessageChunk {
   type: "steering-message";
@@ -369,6 +380,7 @@ export type ChatMessage =
   | SourceDocumentChunk
   | FileChunk
   | CustomChunk
+  | DataChunk
   | SteeringMessageChunk
   | MessageMetadataChunk
   | FinishChunk
@@ -400,6 +412,7 @@ export type ReconnectMessage =
   | SourceDocumentChunk
   | FileChunk
   | CustomChunk
+  | DataChunk
   | SteeringMessageChunk
   | MessageMetadataChunk
   | FinishChunk
@@ -459,6 +472,7 @@ export const aiUi: ContractValue<AiUi, AiUiHandlers> = {
     "source-document": { schema: "SourceDocumentChunk" },
     file: { schema: "FileChunk" },
     custom: { schema: "CustomChunk" },
+    "data-*": { schema: "DataChunk" },
     "steering-message": { schema: "SteeringMessageChunk" },
     "message-metadata": { schema: "MessageMetadataChunk" },
     finish: { schema: "FinishChunk" },
@@ -499,6 +513,7 @@ export const aiUi: ContractValue<AiUi, AiUiHandlers> = {
             "source-document",
             "file",
             "custom",
+            "data-*",
             "steering-message",
             "message-metadata",
             "finish",
@@ -547,6 +562,7 @@ export const aiUi: ContractValue<AiUi, AiUiHandlers> = {
             "source-document",
             "file",
             "custom",
+            "data-*",
             "steering-message",
             "message-metadata",
             "finish",
@@ -566,5 +582,7 @@ export const aiUi: ContractValue<AiUi, AiUiHandlers> = {
   fault: { schema: "Fault", text: ["/error"] },
   checks,
   reads,
+  prefixed: (tag, messages) =>
+    typeof tag === "string" ? ["data-*"].find((one) => messages.has(one) && tag.startsWith(one.slice(0, -1))) : undefined,
   accepts: () => import("./ai-ui.accepts.js"),
 };

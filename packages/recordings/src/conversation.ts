@@ -14,6 +14,7 @@ import {
   Violation,
 } from "@parlance/wire";
 import { escapeRegExp } from "@parlance/wire/internal/escape";
+import { nameIn } from "@parlance/wire/message-decoder";
 import { type HeaderList, headerOf } from "./recording.js";
 import { partsOf } from "./target.js";
 import { changesIn, rereadingOf } from "./verify/form.js";
@@ -88,7 +89,10 @@ export class Conversations {
     const found = (reads.message ?? reads.tolerant) && rereadingOf(contract, reads, JSON.parse(text), { event });
     if (found === undefined) return undefined;
     const isProfiled = Object.keys(contract.profiles ?? {}).some((profile) =>
-      isSame(text, codec(contract, { side, names: [message.type], reads, profile }).encode(message).data),
+      isSame(
+        text,
+        codec(contract, { side, names: [nameIn(contract, message.type)], reads, profile }).encode(message).data,
+      ),
     );
     return isProfiled ? undefined : found;
   }

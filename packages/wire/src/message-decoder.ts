@@ -51,7 +51,7 @@ export interface DecoderOptions extends CodecOptions {
 /** A message's check, the origin for its errors, and the removal of its tag. Created once, not for each message. */
 interface Known {
   readonly check: Check;
-  readonly strip: (body: JsonObject) => AnyMessage;
+  readonly strip: (body: JsonObject, tagged: string) => AnyMessage;
   readonly origin: { readonly protocol: string; readonly side: Side; readonly subject: string };
 }
 
@@ -73,10 +73,10 @@ export function messageDecoder(contract: AnyContract, options: DecoderOptions): 
       throw new Violation("a message is a JSON object", { code: "not_an_object", ...origin, subject: event });
     if (namedByEvent && event !== undefined && valueAt(body, [namedByEvent]) === undefined) body[namedByEvent] = event;
     const name = nameOf(event, body);
-    if (message?.origin.subject !== name) message = messages.get(name as string);
+    if (message?.origin.subject !== name) message = knownAs(contract, messages, name);
     if (!message) return { unknown: { event, body } };
     assertChecked(message.check, body, message.origin);
-    return { message: message.strip(body) };
+    return { message: message.strip(body, name as string) };
   };
 }
 
@@ -93,6 +93,16 @@ export function knownOf(
       return [name, { check, origin, strip: stripper(contract, name) }];
     }),
   );
+}
+
+/** The message of a tag: the one with this name, else the one whose name is a prefix of it. */
+export function knownAs({ prefixed }: AnyContract, messages: Map<string, Known>, tag: unknown): Known | undefined {
+  return messages.get(tag as string) ?? messages.get(prefixed?.(tag, messages) as string);
+}
+
+/** The contract's name of a message in memory, whose own may be one of many with a prefix. */
+export function nameIn({ prefixed, messages }: AnyContract, type: string): string {
+  return Object.hasOwn(messages, type) ? type : (prefixed?.(type, new Map(Object.entries(messages))) ?? type);
 }
 
 function unchecked(): boolean {

@@ -6,6 +6,7 @@ import {
   type Codec,
   type CodecOptions,
   type DecoderOptions,
+  knownAs,
   knownOf,
   messageDecoder,
 } from "./message-decoder.js";
@@ -22,7 +23,7 @@ export function messageEncoder(contract: AnyContract, options: CodecOptions): Co
   const messages = knownOf(contract, options);
   return (message) => {
     const name = isMessage(message) ? message.type : undefined;
-    const known = name === undefined ? undefined : messages.get(name);
+    const known = name === undefined ? undefined : knownAs(contract, messages, name);
     if (!known) {
       const shown = brief(JSON.stringify(name ?? message) ?? "undefined", MAX_NAME);
       const what = `${shown} is not a message of the ${side} here: it sends ${names.join(", ")}`;

@@ -53,17 +53,20 @@ export function namer({ name, tag }: Contract, reads: Reads): (event: string | u
 }
 
 /** The inverse of `tag` for frames of one name. It may reuse the body as the message, because the body was just parsed and is not shared. */
-export function stripper({ tag, messages }: Contract, name: string): (body: JsonObject) => AnyMessage {
+export function stripper({ tag, messages }: Contract, name: string): (body: JsonObject, tagged: string) => AnyMessage {
   const constants = tag.in === "property" ? [tag.property] : Object.keys(messages[name]?.shape?.const ?? {});
   const dropped = new Set(["type", ...constants]);
   const isOnlyType = dropped.size === 1;
-  return (body) => {
+  const isPrefix = name.endsWith("*");
+  return (body, tagged) => {
+    // The constant where there is one: a string that was just read may keep the text around it in memory.
+    const type = isPrefix ? tagged : name;
     // In place, because a copy costs a tenth of all that a short message costs a client. Behind an event's name, a body may be no object.
     if (isOnlyType && isObject(body)) {
-      body.type = name;
+      body.type = type;
       return body as JsonObject & AnyMessage;
     }
-    const message: JsonObject & AnyMessage = { type: name };
+    const message: JsonObject & AnyMessage = { type };
     for (const key in body) if (!dropped.has(key)) message[key] = body[key];
     return message;
   };

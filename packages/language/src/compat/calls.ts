@@ -1,4 +1,5 @@
-import type { ChannelContract as Channel, Operation, Stream } from "@parlance/wire";
+import type { ChannelContract as Channel, ContractDocument, Operation, Stream } from "@parlance/wire";
+import { messageOf } from "../prefix.js";
 import { type Change, inContract, match, same, say } from "./change.js";
 import { headersOf, inputOf, titled, type Versions } from "./place.js";
 import { schemaChanges } from "./schemas.js";
@@ -46,7 +47,7 @@ export function* operations(versions: Versions): Generator<Change> {
         titled(versions, "now", b.answer.json!),
         server,
       );
-    else if (a.answer.stream) yield* stream(a.answer.stream, b.answer.stream!, `${at}/answer/stream`);
+    else if (a.answer.stream) yield* stream(versions, a.answer.stream, b.answer.stream!, `${at}/answer/stream`);
     else if (a.answer.text !== b.answer.text)
       yield inContract(
         ["client"],
@@ -112,7 +113,7 @@ export function* channels(versions: Versions): Generator<Change> {
     yield* paths(a, b, at);
     yield* inputs(versions, [was, name], [a, b], at);
     for (const side of ["client", "server"] as const) {
-      yield* said(a[side], b[side], `${at}/${side}`, side);
+      yield* said(versions.now, a[side], b[side], `${at}/${side}`, side);
       if (a.open?.[side] !== b.open?.[side])
         yield inContract(
           ["client"],
@@ -193,8 +194,8 @@ function* inputs(
   }
 }
 
-function* stream(a: Stream, b: Stream, at: string): Generator<Change> {
-  yield* said(a.messages, b.messages, `${at}/messages`, "server");
+function* stream({ now }: Versions, a: Stream, b: Stream, at: string): Generator<Change> {
+  yield* said(now, a.messages, b.messages, `${at}/messages`, "server");
   for (const word of ["end", "mayEnd"] as const) {
     const { gone, added } = match(a[word] ?? [], b[word] ?? []);
     for (const name of gone) yield inContract(["client"], `${at}/${word}`, `${name} no longer ends the stream`);
@@ -231,8 +232,16 @@ function* readings(a: Stream | Channel, b: Stream | Channel, at: string): Genera
 }
 
 /** Readers skip unknown messages, so a new one is safe. A removed one breaks clients that send or await it. */
-function* said(before: readonly string[], after: readonly string[], at: string, side: string): Generator<Change> {
+function* said(
+  { contract }: ContractDocument,
+  before: readonly string[],
+  after: readonly string[],
+  at: string,
+  side: string,
+): Generator<Change> {
   const { gone, added } = match(before, after);
-  for (const name of gone) yield inContract(["client", "source"], at, `the ${side}'s message ${name} was removed`);
+  // A message that a prefix now stands for is still read, as that one: `messages` compares the two.
+  for (const name of gone.filter((one) => messageOf(contract, after, one.replace(/\*$/, "")) === undefined))
+    yield inContract(["client", "source"], at, `the ${side}'s message ${name} was removed`);
   for (const name of added) yield inContract([], at, `the ${side}'s message ${name} was added`);
 }

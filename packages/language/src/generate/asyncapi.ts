@@ -7,6 +7,7 @@ import {
   type Side,
 } from "@parlance/wire";
 import { formatPointer } from "@parlance/wire/internal/pointer";
+import { prefixOf } from "../prefix.js";
 import { pascal } from "../schema.js";
 import { credentialsOf, hostOf, type SourceCall, schemasAt, sourceOf } from "./source.js";
 
@@ -215,11 +216,15 @@ function messagesOf(document: ContractDocument): Record<string, object> {
 function message(document: ContractDocument, name: string, title: string, tags: readonly string[]): object {
   const { description, examples } = document.schemas[title]!;
   const { tag } = document.contract;
+  const prefix = prefixOf(document.contract, name);
   return {
     name,
     title,
     ...(description !== undefined && { summary: description }),
-    ...(tag.in === "event" && name !== title && { description: `SSE event \`${name}\`; the body does not repeat it.` }),
+    ...(prefix !== undefined && { description: `Each message whose name begins with \`${prefix}\`.` }),
+    ...(prefix === undefined &&
+      tag.in === "event" &&
+      name !== title && { description: `SSE event \`${name}\`; the body does not repeat it.` }),
     payload: at("components", "schemas", title),
     ...(examples && { examples: examples.map((payload) => ({ payload })) }),
     ...(tags.length > 0 && { tags: tags.map((one) => ({ name: one })) }),

@@ -1,4 +1,5 @@
-import type { ChannelContract, ContractDocument, Json, Operation, Side } from "@parlance/wire";
+import type { ChannelContract, Contract, ContractDocument, Json, Operation, Side } from "@parlance/wire";
+import { prefixesOf } from "../prefix.js";
 import { hasInput, pascal, typeName } from "../schema.js";
 import { comment, literal, property, union } from "./literal.js";
 import { declareMethods, writeMethodChannel } from "./methods.js";
@@ -58,7 +59,7 @@ export function interfaces(
   const { reading, ...rest } = contract;
   const data = literal(rest as unknown as Json).replace(
     /}$/,
-    `  checks,\n  reads,\n  accepts: () => import("./${contract.name}.accepts.js"),\n}`,
+    `  checks,\n  reads,\n${prefixes(contract)}  accepts: () => import("./${contract.name}.accepts.js"),\n}`,
   );
   const declarations = [
     ...written.flatMap((one) => one.declarations),
@@ -167,6 +168,14 @@ function writeErrorCodes(document: ContractDocument): string[] {
   return [
     `/** The error codes that the protocol has; a peer may send others. */\n${union(`${typeName(document)}ErrorCode`, values)}`,
   ];
+}
+
+/** The lookup of messages whose names are prefixes. It is code, so that a page with no such contract loads nothing for it. */
+function prefixes(contract: Contract): string {
+  const names = prefixesOf(contract);
+  if (names.length === 0) return "";
+  const fits = "messages.has(one) && tag.startsWith(one.slice(0, -1))";
+  return `  prefixed: (tag, messages) =>\n    typeof tag === "string" ? ${literal(names)}.find((one) => ${fits}) : undefined,\n`;
 }
 
 /** The shared part of a call's two lines: its prose and its parameters. */

@@ -6,6 +6,7 @@ import {
   type Schema,
   type SchemaObject,
 } from "@parlance/wire";
+import { prefixOf } from "../prefix.js";
 import { locate, members, tagProperties } from "../schema.js";
 import { endsOf, type SourceCall, sourceOf } from "./source.js";
 
@@ -110,9 +111,10 @@ function messageOf(document: ContractDocument, name: string): (string | undefine
   const { contract, schemas } = document;
   const message = contract.messages[name]!;
   const { required = [], forbidden = [] } = message.shape ?? {};
+  const prefix = prefixOf(contract, name);
   const told =
     contract.tag.in === "event"
-      ? `Tag: SSE event \`${name}\`.`
+      ? `Tag: SSE event ${prefix === undefined ? code(name) : `that begins with ${code(prefix)}`}.`
       : `Tag: ${constants(document, name)}${required.length > 0 ? `, with ${required.map(code).join(", ")}` : ""}${forbidden.length > 0 ? `, without ${forbidden.map(code).join(", ")}` : ""}.`;
   return [
     `### ${name}`,
@@ -127,6 +129,8 @@ function constants(document: ContractDocument, name: string): string {
   const { contract } = document;
   const message = contract.messages[name]!;
   const properties = tagProperties(contract.tag, message);
+  const prefix = prefixOf(contract, name);
+  if (prefix !== undefined) return `${code(properties[0]!)} that begins with ${code(prefix)}`;
   const said = properties.map((key) => `\`${key}: ${JSON.stringify(message.shape?.const?.[key] ?? name)}\``);
   return said.length > 0 ? said.join(", ") : "the shape";
 }

@@ -1,5 +1,6 @@
 import type { ContractDocument, Schema, SchemaObject } from "@parlance/wire";
 import { parseFragment } from "@parlance/wire/internal/pointer";
+import { tagType } from "../prefix.js";
 import {
   answerHeaders,
   generatedNames,
@@ -23,10 +24,15 @@ export function types(document: ContractDocument, names: Names): string {
   const { contract } = document;
   const messages = Object.entries(contract.messages);
   const forms: Record<string, SchemaObject> = { ...document.schemas };
-  for (const [name, { schema }] of messages) forms[schema] = memorySchema(document, name);
+  const tags = new Map<unknown, Type>();
+  for (const [name, { schema }] of messages) {
+    forms[schema] = memorySchema(document, name);
+    const type = tagType(contract, name);
+    if (type !== undefined) tags.set((forms[schema].properties as { readonly type: Schema }).type, [type]);
+  }
   const others = [...inputs(document), ...answerHeaders(document)];
   for (const one of others) forms[one.title!] = one;
-  const writer = new Writer(document, forms, names);
+  const writer = new Writer(document, forms, tags, names);
   for (const title of [
     ...messages.map(([, { schema }]) => schema),
     ...others.map(({ title }) => title!),
@@ -48,6 +54,8 @@ interface Named {
 class Writer {
   readonly #document: ContractDocument;
   readonly #forms: Readonly<Record<string, SchemaObject>>;
+  /** Types that a schema cannot have: of names that are prefixes. */
+  readonly #tags: ReadonlyMap<unknown, Type>;
   readonly #names: Names;
   readonly #codes: ReadonlySet<Schema>;
   /** The schemas inside others that a `$ref` leads to: each has a name, where it stands too. */
@@ -60,9 +68,15 @@ class Writer {
   /** Owners of titles: a file, an input or the contract's own type (an empty text), or an inner schema. */
   readonly #titles: Map<string, string>;
 
-  constructor(document: ContractDocument, forms: Readonly<Record<string, SchemaObject>>, names: Names) {
+  constructor(
+    document: ContractDocument,
+    forms: Readonly<Record<string, SchemaObject>>,
+    tags: ReadonlyMap<unknown, Type>,
+    names: Names,
+  ) {
     this.#document = document;
     this.#forms = forms;
+    this.#tags = tags;
     this.#names = names;
     this.#codes = codeSchemas(document);
     this.#targets = targetsOf(document);
@@ -111,6 +125,8 @@ class Writer {
       },
       refer: (ref) => this.#typeOf(ref, base),
       declared: (schema) => {
+        const tag = this.#tags.get(schema);
+        if (tag !== undefined) return tag;
         if (this.#codes.has(schema)) return codeType(this.#document);
         const name = this.#nameOf(schema, base);
         return name === undefined ? undefined : [name];

@@ -1,10 +1,12 @@
 import type { TranscriptLine } from "@parlance/wire";
 import type { Finding } from "../finding.js";
+import { messageOf } from "../prefix.js";
 import type { Subject } from "./subject.js";
 
 /** A transcript uses only calls and messages of the contract. Tests check that its bytes decode to it: that needs the wire. */
 export function* conversations({ contract, transcripts }: Subject): Generator<Finding> {
   const sentinels = Object.values(contract.operations).flatMap(({ answer }) => answer.stream?.sentinel ?? []);
+  const messages = Object.keys(contract.messages);
   for (const [name, lines] of Object.entries(transcripts)) {
     const finding = (line: number, place: string, message: string): Finding => ({
       rule: "transcript",
@@ -23,7 +25,7 @@ export function* conversations({ contract, transcripts }: Subject): Generator<Fi
       }
       if ("call" in line && !(line.call in contract.operations) && !(line.call in contract.channels))
         yield finding(index, "/call", `there is no operation or channel ${line.call}`);
-      if ("wire" in line && line.message && !(String(line.message.type) in contract.messages))
+      if ("wire" in line && line.message && messageOf(contract, messages, String(line.message.type)) === undefined)
         yield finding(index, "/message/type", `there is no message ${line.message.type}`);
       if (
         "wire" in line &&

@@ -1,6 +1,7 @@
 import type { Json, Message, SchemaObject } from "@parlance/wire";
 import { escapeStep } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
+import { tagSchema } from "../prefix.js";
 import { tagProperties } from "../schema.js";
 import { examplesOf, inContract, list, membersOf, type Subject, said } from "./subject.js";
 
@@ -33,14 +34,14 @@ export function* tags(subject: Subject): Generator<Finding> {
             : "give the property a name of its own") +
           `, such as ${name.replace(/[^A-Za-z0-9]/g, "_")}_type`,
       };
-    for (const [property, value] of constants(subject, name, message)) {
+    for (const [property, rules] of constants(subject, name, message)) {
       const said = properties[property] as SchemaObject | undefined;
-      if (!said || JSON.stringify(said.const) !== JSON.stringify(value))
+      if (!said || Object.entries(rules).some(([word, rule]) => JSON.stringify(said[word]) !== JSON.stringify(rule)))
         yield {
           rule: "tag",
           file,
           pointer: said ? placeOfProperty(schema, property) : "",
-          message: `needs the property ${property} with { "const": ${JSON.stringify(value)} }: the tag of ${name}`,
+          message: `needs the property ${property} with ${shown(rules)}: the tag of ${name}`,
         };
       else if (!required.includes(property) && !(contract.tag.in === "property" && contract.tag.event))
         yield { rule: "tag", file, pointer: "/required", message: `does not list ${property}, the tag of ${name}` };
@@ -62,10 +63,17 @@ export function* tags(subject: Subject): Generator<Finding> {
   }
 }
 
-function constants({ contract }: Subject, name: string, { shape }: Message): [string, Json][] {
-  if (contract.tag.in === "property") return [[contract.tag.property, name]];
-  return contract.tag.in === "shape" ? Object.entries(shape?.const ?? {}) : [];
+/** What the schema of a message says of the properties that name it. */
+function constants({ contract }: Subject, name: string, { shape }: Message): [string, SchemaObject][] {
+  if (contract.tag.in === "property") return [[contract.tag.property, tagSchema(contract, name)]];
+  if (contract.tag.in === "event") return [];
+  return Object.entries(shape?.const ?? {}).map(([property, value]) => [property, { const: value }]);
 }
+
+const shown = (rules: SchemaObject) =>
+  `{ ${Object.entries(rules)
+    .map(([word, rule]) => `"${word}": ${JSON.stringify(rule)}`)
+    .join(", ")} }`;
 
 const placeOfProperty = ({ properties = {} }: SchemaObject, name: string) =>
   Object.hasOwn(properties as object, name) ? `/properties/${escapeStep(name)}` : "";

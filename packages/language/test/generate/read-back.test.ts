@@ -437,8 +437,9 @@ test.each(cases)(
         name,
         title,
         summary: description,
-        description:
-          contract.tag.in === "event" && name !== title
+        description: name.endsWith("*")
+          ? `Each message whose name begins with ${code(name.slice(0, -1))}.`
+          : contract.tag.in === "event" && name !== title
             ? `SSE event ${code(name)}; the body does not repeat it.`
             : undefined,
         payload: { $ref: `#/components/schemas/${title}` },

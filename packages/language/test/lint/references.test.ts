@@ -12,6 +12,7 @@ describe("A line of a transcript", () => {
       conversations(
         subject(
           {
+            tag: { in: "event" },
             messages: { said: {} },
             operations: { talk: { answer: { stream } }, tell: { answer: {} } },
             channels: { line: {} },

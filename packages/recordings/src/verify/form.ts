@@ -1,4 +1,5 @@
 import { type AnyContract, inputName, isObject, type Reads } from "@parlance/wire";
+import { nameIn } from "@parlance/wire/message-decoder";
 
 /** The most places that a finding names. */
 const MAX_PLACES = 5;
@@ -45,8 +46,9 @@ export function rereadingOf(
 }
 
 /** The schema by which a value is read, and the value in the form of that schema. */
-function formOf({ messages, operations }: AnyContract, value: unknown, name: unknown, of: Part) {
-  if (!("part" in of)) return { title: messages[String(name)]?.schema, whole: value };
+function formOf(contract: AnyContract, value: unknown, name: unknown, of: Part) {
+  const { messages, operations } = contract;
+  if (!("part" in of)) return { title: messages[nameIn(contract, String(name))]?.schema, whole: value };
   const { answer, when = {} } = operations[of.operation]!;
   if (of.part === "answer") return { title: answer.json, whole: value };
   const fields = Object.entries({ ...of.input, ...(value as object) }).filter(([key]) => !Object.hasOwn(when, key));

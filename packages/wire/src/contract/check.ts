@@ -56,6 +56,8 @@ export interface ContractValue<Client, Handlers> extends Omit<Contract, "reading
       readonly examples?: () => Promise<{ readonly examples: Examples }>;
     }
   >;
+  /** The name of the message that a tag is a case of, such as `data-*`, among those that `messages` has. Only where some names are prefixes. */
+  readonly prefixed?: (tag: unknown, messages: { has(name: string): boolean }) => string | undefined;
   readonly types?: { readonly client: Client; readonly handlers: Handlers };
 }
 

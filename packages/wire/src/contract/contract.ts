@@ -22,7 +22,7 @@ export interface Contract {
   readonly methods?: Readonly<Record<string, RpcMethod>>;
   /** The codes of errors in answers, by their number, beside those of JSON-RPC itself. */
   readonly errors?: Readonly<Record<string, RpcCode>>;
-  /** Every message of streams and channels, by the name it has in memory. For a shape tag the order is the order of matching. */
+  /** Every message of streams and channels, by the name it has in memory. A name that ends with * is a prefix: data-* is every message whose name begins with data- and is not one of its own. For a shape tag the order is the order of matching. */
   readonly messages: Readonly<Record<string, Message>>;
   /** HTTP requests, by the name that a caller uses. Names are identifiers, such as listFiles. */
   readonly operations: Readonly<Record<string, Operation>>;
