@@ -46,6 +46,7 @@ export const outline: Section[] = [
   {
     text: "Guides",
     items: [
+      { text: "Which protocol do I take?", link: "/which-protocol" },
       { text: "Streams and cancelling", link: "/streams" },
       { text: "Channels and approvals", link: "/approvals" },
       { text: "Resume and clusters", link: "/resume" },

@@ -17,8 +17,9 @@ export interface OriginOptions {
    */
   readonly anyHost?: readonly string[] | undefined;
   /**
-   * Origins (RFC 6454) of pages that may call, beside the server's own. They get CORS headers, others do not. In a string `*` stands for one or more
-   * characters but a slash, such as `vscode-webview://*`; an expression must match the whole origin; a function decides. @default none
+   * Origins (RFC 6454) of pages that may call, beside those that the server itself serves; another port is another origin. They get CORS headers, others
+   * do not. In a string `*` stands for one or more characters but a slash, such as `vscode-webview://*`; an expression must match the whole origin;
+   * a function decides. @default none
    */
   readonly origins?: Origins | undefined;
 }
