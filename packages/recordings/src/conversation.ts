@@ -52,12 +52,18 @@ export class Conversations {
     return "operations" in route ? route.operations : [route.channel];
   }
 
+  /** The parameters in the path of a target, in their order. */
+  pathAt(method: string, target: string): Readonly<Record<string, string>> {
+    const route = this.#route(method, partsOf(target)?.pathname ?? "");
+    return route && "path" in route ? route.path : {};
+  }
+
   /** Throws `Violation` where the request breaks the contract. */
   asked(method: string, target: string, headers: HeaderList, body: unknown): Asked | undefined {
     const names = this.namesAt(method, target);
     if (!names) return undefined;
-    const { pathname, searchParams } = partsOf(target)!;
-    const { path } = this.#route(method, pathname) as { readonly path: Readonly<Record<string, string>> };
+    const path = this.pathAt(method, target);
+    const { searchParams } = partsOf(target)!;
     const carried = this.contract.headers ? { headers: webHeaders(headers) } : {};
     const { name, input } = unbind(this.contract, this.#accepts, names, {
       path,

@@ -10,8 +10,16 @@ export type Route =
 /** A node in the tree of paths: the segments that may follow, and the operations of a path that ends here. */
 interface Place {
   readonly literals: Map<string, Place>;
-  parameter?: Place;
+  /** Those with the most text beside their parameter first. */
+  readonly parameters: Pattern[];
   end?: End;
+}
+
+/** A segment with a parameter, and the text before and after it: `{id}` has none, `{id}:cancel` has some. */
+interface Pattern {
+  readonly before: string;
+  readonly after: string;
+  readonly place: Place;
 }
 
 interface End {
@@ -22,7 +30,7 @@ interface End {
 
 /** Compiles the paths of a contract. The function returned is undefined for a path that the contract does not have. */
 export function router(contract: Contract): (method: string, pathname: string) => Route | undefined {
-  const root: Place = { literals: new Map() };
+  const root = newPlace();
   for (const [name, { method, path, alsoAt = [] }] of Object.entries(contract.operations))
     for (const template of [path, ...alsoAt]) {
       const { methods, allow } = enter(root, template);
@@ -58,7 +66,9 @@ export function router(contract: Contract): (method: string, pathname: string) =
   };
 }
 
-const isParameter = (segment: string): boolean => segment.startsWith("{");
+const PARAMETER = /^([^{}]*)\{([^{}]+)\}([^{}]*)$/;
+
+const newPlace = (): Place => ({ literals: new Map(), parameters: [] });
 
 function pathOf(parameters: readonly string[], values: readonly string[]): Record<string, string> {
   const path: Record<string, string> = {};
@@ -68,41 +78,57 @@ function pathOf(parameters: readonly string[], values: readonly string[]): Recor
 
 /** Names of a path's parameters, in their order. */
 function parametersOf(template: string): string[] {
-  return template
-    .split("/")
-    .filter(isParameter)
-    .map((segment) => segment.slice(1, -1));
+  return template.split("/").flatMap((segment) => PARAMETER.exec(segment)?.[2] ?? []);
 }
 
 /** Returns the node of a template in the tree, and creates it if missing. */
 function enter(root: Place, template: string): End {
   let place = root;
   for (const segment of template.split("/")) {
-    let next = isParameter(segment) ? place.parameter : place.literals.get(segment);
-    if (!next) {
-      next = { literals: new Map() };
-      if (isParameter(segment)) place.parameter = next;
-      else place.literals.set(segment, next);
-    }
-    place = next;
+    const [, before, , after] = PARAMETER.exec(segment) ?? [];
+    place = before === undefined ? literal(place, segment) : pattern(place, before, after!);
   }
   place.end ??= { methods: new Map(), allow: new Set() };
   return place.end;
 }
 
-/** A literal segment is preferred to a parameter, whatever the order in the contract (RFC 6570 has no rule of its own). */
+function literal({ literals }: Place, segment: string): Place {
+  const place = literals.get(segment) ?? newPlace();
+  literals.set(segment, place);
+  return place;
+}
+
+function pattern({ parameters }: Place, before: string, after: string): Place {
+  const known = parameters.find((one) => one.before === before && one.after === after);
+  if (known) return known.place;
+  const place = newPlace();
+  parameters.push({ before, after, place });
+  const text = (one: Pattern) => one.before.length + one.after.length;
+  parameters.sort((one, other) => text(other) - text(one));
+  return place;
+}
+
+/**
+ * A literal segment is preferred to a parameter, and a parameter with more text beside it to one with less, whatever the order in the contract
+ * (RFC 6570 has no rule of its own).
+ */
 function find(place: Place, segments: readonly string[], at: number, values: string[]): End | undefined {
   if (at === segments.length) return place.end;
   const segment = segments[at]!;
   const literal = place.literals.get(segment);
   const found = literal && find(literal, segments, at + 1, values);
-  if (found || !place.parameter || segment === "") return found;
-  const value = decoded(segment);
-  if (value === undefined) return undefined;
-  const depth = values.push(value);
-  const end = find(place.parameter, segments, at + 1, values);
-  if (!end) values.length = depth - 1;
-  return end;
+  if (found) return found;
+  for (const { before, after, place: next } of place.parameters) {
+    const end = segment.length - after.length;
+    if (end <= before.length || !segment.startsWith(before) || !segment.endsWith(after)) continue;
+    const value = decoded(segment.slice(before.length, end));
+    if (value === undefined) continue;
+    const depth = values.push(value);
+    const deeper = find(next, segments, at + 1, values);
+    if (deeper) return deeper;
+    values.length = depth - 1;
+  }
+  return undefined;
 }
 
 function decoded(segment: string): string | undefined {

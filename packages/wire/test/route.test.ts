@@ -18,6 +18,10 @@ describe("A route", () => {
       own: operation("DELETE", "/a/own"),
       deep: operation("GET", "/a/{x}/b/{y}"),
       deepOwn: operation("GET", "/a/own/c"),
+      cancel: operation("POST", "/a/{id}:cancel"),
+      file: operation("GET", "/f/{name}.json"),
+      archive: operation("GET", "/f/{name}.tar.json"),
+      version: operation("GET", "/f/v{n}/x"),
     },
     { line: { path: "/line/{at}", alsoAt: ["/a"] }, later: { path: "/line/{other}" } },
   );
@@ -32,6 +36,18 @@ describe("A route", () => {
     ["GET", "/a/own", { allow: ["DELETE"] }],
     ["GET", "/a/own/c", { operations: ["deepOwn"], path: {} }],
     ["GET", "/a/own/b/2", { operations: ["deep"], path: { x: "own", y: "2" } }],
+    ["POST", "/a/1:cancel", { operations: ["cancel"], path: { id: "1" } }],
+    ["POST", "/a/x%3Acancel:cancel", { operations: ["cancel"], path: { id: "x:cancel" } }],
+    ["GET", "/a/1:cancel", { allow: ["POST"] }],
+    ["GET", "/a/1%3Acancel", { operations: ["one"], path: { id: "1:cancel" } }],
+    ["GET", "/a/:cancel", { operations: ["one"], path: { id: ":cancel" } }],
+    ["GET", "/f/a.json", { operations: ["file"], path: { name: "a" } }],
+    ["GET", "/f/a.tar.json", { operations: ["archive"], path: { name: "a" } }],
+    ["GET", "/f/.tar.json", { operations: ["file"], path: { name: ".tar" } }],
+    ["GET", "/f/.json", undefined],
+    ["GET", "/f/%zz.json", undefined],
+    ["GET", "/f/v1/x", { operations: ["version"], path: { n: "1" } }],
+    ["GET", "/f/v/x", undefined],
     ["GET", "/line/7", { channel: "line", path: { at: "7" } }],
     ["POST", "/line/7", { allow: ["GET"] }],
     ["GET", "/a/%zz", undefined],
@@ -43,28 +59,36 @@ describe("A route", () => {
   ])("of %s %s is found", (method, path, found) => expect(route(method, path)).toEqual(found));
 
   test(`is the one that a search of all templates finds, with seed ${seed}`, () => {
-    const segment = fc.constantFrom("a", "b", "{p}");
+    const segment = fc.constantFrom("a", "ba", "{p}", "{p}a", "b{p}a");
     const template = fc
       .array(segment, { minLength: 1, maxLength: 3 })
-      .map((parts) => parts.map((part, i) => (part === "{p}" ? `{p${i}}` : part)));
-    const asked = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 3 });
+      .map((parts) => parts.map((part, i) => part.replace("{p}", `{p${i}}`)));
+    const asked = fc.array(fc.constantFrom("a", "ba", "c", "ca", "bca"), { minLength: 1, maxLength: 3 });
+    const valueIn = (part: string, path: string) => {
+      const [before, , after] = part.split(/\{(\w+)\}/);
+      const found = new RegExp(`^${before}(.+)${after ?? ""}$`).exec(path)?.[1];
+      return part.includes("{") ? found : undefined;
+    };
     fc.assert(
       fc.property(fc.array(template, { minLength: 1, maxLength: 6 }), asked, (templates, path) => {
         const operations = Object.fromEntries(
           templates.map((parts, i) => [`o${i}`, operation("GET", `/${parts.join("/")}`)]),
         );
         const fits = templates.filter(
-          (parts) => parts.length === path.length && parts.every((part, i) => part.startsWith("{") || part === path[i]),
+          (parts) =>
+            parts.length === path.length &&
+            parts.every((part, i) => part === path[i] || valueIn(part, path[i]!) !== undefined),
         );
-        // A literal segment goes before a parameter, from the left.
-        const rank = (parts: string[]) => parts.map((part) => (part.startsWith("{") ? 1 : 0)).join("");
+        // A literal segment goes before a parameter, and much text beside it before little, from the left.
+        const text = (part: string) => part.replace(/\{\w+\}/, "").length;
+        const rank = (parts: string[]) => parts.map((part) => (part.includes("{") ? 9 - text(part) : 0)).join("");
         const [best] = [...fits].sort((a, b) => rank(a).localeCompare(rank(b)));
         const found = routed(operations)("GET", `/${path.join("/")}`);
         if (!best) return void expect(found).toBeUndefined();
         expect(found).toEqual({
           operations: templates.flatMap((parts, i) => (parts.join() === best.join() ? `o${i}` : [])),
           path: Object.fromEntries(
-            best.flatMap((part, i) => (part.startsWith("{") ? [[part.slice(1, -1), path[i]]] : [])),
+            best.flatMap((part, i) => (part.includes("{") ? [[`p${i}`, valueIn(part, path[i]!)]] : [])),
           ),
         });
       }),

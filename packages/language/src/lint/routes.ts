@@ -17,6 +17,9 @@ export function* routes(subject: Subject): Generator<Finding> {
   yield* collisions(Object.entries(channels), "channels", subject);
 }
 
+/** A segment with a parameter: the text before it, and the text after it. */
+const PATTERN = /^([^{}]*)\{[^{}]+\}([^{}]*)$/;
+
 const placeholdersOf = (path: string) => [...path.matchAll(/\{([^{}]*)\}/g)].map(([, name]) => name!);
 
 function* placeholders({ path, alsoAt = [], parameters = {} }: Operation | Channel, at: string): Generator<Finding> {
@@ -39,11 +42,11 @@ function* placeholders({ path, alsoAt = [], parameters = {} }: Operation | Chann
 function* unreachable(template: string, at: string): Generator<Finding> {
   const names = placeholdersOf(template);
   for (const segment of template.split("/"))
-    if (/[{}]/.test(segment) && !/^\{[^{}]+\}$/.test(segment))
+    if (/[{}]/.test(segment) && !PATTERN.test(segment))
       yield inContract(
         "path",
         at,
-        `has the segment ${segment}, and a parameter is a whole segment, such as {${names[0] || "id"}}; every call would be refused`,
+        `has the segment ${segment}, and a segment has one parameter, such as {${names[0] || "id"}} or {${names[0] || "id"}}:cancel; every call would be refused`,
       );
   for (const [index, name] of names.entries())
     if (names.indexOf(name) < index)
@@ -145,16 +148,33 @@ function* collisions(calls: [string, Operation | Channel][], kind: string, subje
     }
 }
 
-/** Whether some path fits both templates and neither wins: a literal segment beats a placeholder. */
+/** Whether some path fits both templates and neither wins: a literal segment beats a parameter, and more text beside a parameter less. */
 function meet(one: string, other: string): boolean {
   const left = one.split("/");
   const right = other.split("/");
   if (left.length !== right.length) return false;
-  const open = (step: string) => step.includes("{");
-  const steps = left.map((step, index) => [step, right[index]!] as const);
-  if (!steps.every(([a, b]) => open(a) || open(b) || a === b)) return false;
-  const plainer = (mine: 0 | 1) => steps.some((pair) => !open(pair[mine]) && open(pair[1 - mine]!));
-  return plainer(0) === plainer(1);
+  const pairs = left.map((segment, index) => narrower(segment, right[index]!));
+  if (pairs.includes("apart")) return false;
+  return pairs.includes("neither") || pairs.includes("first") === pairs.includes("second");
+}
+
+/** Which of two segments fits less. `apart`: no text fits both; `neither`: each also fits what the other does not. */
+function narrower(one: string, other: string): "first" | "second" | "same" | "apart" | "neither" {
+  const [first, second] = [PATTERN.exec(one), PATTERN.exec(other)];
+  if (!first && !second) return one === other ? "same" : "apart";
+  if (!first) return fits(one, second!) ? "first" : "apart";
+  if (!second) return fits(other, first) ? "second" : "apart";
+  const [[, before = "", after = ""], [, start = "", end = ""]] = [first, second];
+  if (before === start && after === end) return "same";
+  if (before.startsWith(start) && after.endsWith(end)) return "first";
+  if (start.startsWith(before) && end.endsWith(after)) return "second";
+  const crossing =
+    (before.startsWith(start) || start.startsWith(before)) && (after.endsWith(end) || end.endsWith(after));
+  return crossing ? "neither" : "apart";
+}
+
+function fits(segment: string, [, before = "", after = ""]: RegExpExecArray): boolean {
+  return segment.length > before.length + after.length && segment.startsWith(before) && segment.endsWith(after);
 }
 
 /** Whether `when` tells two calls apart: one name, two values, and not both meant where the name is absent. */

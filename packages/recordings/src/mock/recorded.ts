@@ -6,7 +6,6 @@ import { type LoadedRecording, type RecordedConnection, resumes } from "../repla
 import { Matcher } from "../replay/match.js";
 import { Player } from "../replay/play.js";
 import { Replaying, type ReplayOptions } from "../replay/replay.js";
-import { partsOf } from "../target.js";
 
 /** A recorded connection, and how often it was played. */
 interface Candidate {
@@ -41,7 +40,7 @@ export class Recorded {
       return { status: 404, headers: [["Content-Type", "text/plain"]], body: nothing };
     const connection = await this.#nearest(asked, false);
     if (!connection) return undefined;
-    const run = this.#start(connection, asked);
+    const run = await this.#start(connection, asked);
     const { status, headers, body } = await new Player(connection.conversation, run).answer(connection.connection);
     const kept = headers.filter(([name]) => name.toLowerCase() !== RESUME.toLowerCase());
     return { status, headers: kept, body: (signal) => this.#whole(run, body(signal)) };
@@ -50,11 +49,8 @@ export class Recorded {
   async accept(asked: Arriving): Promise<Opened | undefined> {
     const connection = await this.#nearest(asked, true);
     if (!connection) return undefined;
-    return new Player(connection.conversation, this.#start(connection, asked)).accept(
-      connection.connection,
-      asked.headers,
-      false,
-    );
+    const run = await this.#start(connection, asked);
+    return new Player(connection.conversation, run).accept(connection.connection, asked.headers, false);
   }
 
   close(): void {
@@ -94,29 +90,25 @@ export class Recorded {
     return nearest?.candidate;
   }
 
-  #start({ connection: { request, body } }: Candidate, asked: Arriving): Replaying {
+  async #start({ connection: { request, body } }: Candidate, asked: Arriving): Promise<Replaying> {
+    const talk = await this.#talk;
     const run = new Replaying({ ...this.#options, lenient: true, wait: Number.POSITIVE_INFINITY });
     this.#runs.add(run);
-    bindPath(run.matcher, request.target, asked.target);
+    const [recorded, came] = [request, asked].map(({ method, target }) => Object.values(talk.pathAt(method, target)));
+    bindPath(run.matcher, recorded!, came!);
     run.matcher.request({ ...request, body }, { method: asked.method, target: asked.target, body: asked.body }, true);
     return run;
   }
 }
 
 /** Ids of the path, such as a session's, stand for the recorded ones in the messages. */
-function bindPath(matcher: Matcher, recorded: string, came: string): void {
-  // Both are paths of the contract, so that each segment can be decoded.
-  const segments = (target: string) =>
-    partsOf(target)!
-      .pathname.split("/")
-      .map((one) => decodeURIComponent(one));
-  const now = segments(came);
-  for (const [at, segment] of segments(recorded).entries()) {
-    const other = now[at];
-    if (other === undefined || other === segment) continue;
-    matcher.bind(JSON.stringify(segment), JSON.stringify(other));
+function bindPath(matcher: Matcher, recorded: readonly string[], came: readonly string[]): void {
+  for (const [at, value] of recorded.entries()) {
+    const other = came[at];
+    if (other === undefined || other === value) continue;
+    matcher.bind(JSON.stringify(value), JSON.stringify(other));
     // A shorter one may be part of any word.
-    if (segment.length >= 8) matcher.bind(segment, other);
+    if (value.length >= 8) matcher.bind(value, other);
   }
 }
 
