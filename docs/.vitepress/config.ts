@@ -18,9 +18,10 @@ export default defineConfig({
   vite: { build: { chunkSizeWarningLimit: 3000 } },
   themeConfig: {
     nav: [
-      { text: "Start", link: "/start/editor-plugin" },
-      { text: "Guides", link: "/streams" },
-      { text: "Contracts", link: "/contract" },
+      { text: "Learn", link: "/streams" },
+      { text: "Build a plugin", link: "/start/editor-plugin" },
+      { text: "Build an agent", link: "/start/agent-backend" },
+      { text: "Own a protocol", link: "/start/protocol-team" },
       { text: "Protocols", link: "/protocols/" },
       { text: "API", link: "/api/" },
     ],

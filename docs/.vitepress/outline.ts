@@ -35,45 +35,56 @@ const packages = [
 
 export const outline: Section[] = [
   {
-    text: "Start here",
-    items: [
-      { text: "An editor plugin", link: "/start/editor-plugin" },
-      { text: "An agent's backend", link: "/start/agent-backend" },
-      { text: "A whole agent", link: "/start/whole-agent" },
-      { text: "A protocol of your own", link: "/start/protocol-team" },
-    ],
-  },
-  {
-    text: "Guides",
+    text: "Learn",
     items: [
       { text: "Which protocol do I take?", link: "/which-protocol" },
       { text: "Streams and cancelling", link: "/streams" },
       { text: "Channels and approvals", link: "/approvals" },
-      { text: "Resume and clusters", link: "/resume" },
       { text: "Edits from a model", link: "/edits" },
+      { text: "Resume and clusters", link: "/resume" },
+      { text: "Testing", link: "/testing" },
+      { text: "Questions", link: "/questions" },
+    ],
+  },
+  {
+    text: "Build a plugin",
+    items: [
+      { text: "Start here: an editor plugin", link: "/start/editor-plugin" },
       { text: "Talk to any ACP agent", link: "/acp-client" },
-      { text: "Offer an agent to editors", link: "/acp-agent" },
-      { text: "Security and deployment", link: "/deployment" },
-      { text: "Frameworks", link: "/frameworks" },
-      { text: "Runtimes", link: "/runtimes" },
       { text: "VS Code", link: "/vscode" },
       { text: "Neovim", link: "/neovim" },
       { text: "Emacs", link: "/emacs" },
-      { text: "Testing", link: "/testing" },
-      { text: "Recordings", link: "/recordings" },
-      { text: "Conformance", link: "/conformance" },
       { text: "Inspector", link: "/inspect" },
+    ],
+  },
+  {
+    text: "Build an agent",
+    items: [
+      { text: "Start here: an agent's backend", link: "/start/agent-backend" },
+      { text: "Start here: a whole agent", link: "/start/whole-agent" },
+      { text: "Offer an agent to editors", link: "/acp-agent" },
+      { text: "Frameworks", link: "/frameworks" },
+      { text: "Runtimes", link: "/runtimes" },
+      { text: "Security and deployment", link: "/deployment" },
       { text: "Observability", link: "/observability" },
+    ],
+  },
+  {
+    text: "Own a protocol",
+    items: [
+      { text: "Start here: a protocol of your own", link: "/start/protocol-team" },
+      { text: "The contract language", link: "/contract" },
+      { text: "Conformance", link: "/conformance" },
+      { text: "Recordings", link: "/recordings" },
+      { text: "Versions before 1.0", link: "/versions" },
     ],
   },
   {
     text: "Reference",
     items: [
-      { text: "The contract language", link: "/contract" },
       { text: "Errors", link: "/errors" },
       { text: "Limits", link: "/limits" },
       { text: "What is promised", link: "/promises" },
-      { text: "Versions before 1.0", link: "/versions" },
       { text: "Threats", link: "/threats" },
       { text: "Benchmarks", link: "/bench" },
       { text: "API", link: "/api/" },
