@@ -93,7 +93,9 @@ export async function command(argv: string[], io: Io): Promise<number> {
       values.json ?? false,
       io,
     );
-  const skipped = values.as === "client" ? conversation.uncompared : 0;
+  const peer = values.as === "client" ? "server" : "client";
+  const left = conversation.leftOut[peer];
+  const skipped = left.count;
   const outcome = {
     file: name,
     as: values.as,
@@ -105,7 +107,9 @@ export async function command(argv: string[], io: Io): Promise<number> {
   else {
     for (const problem of problems) io.out(`${formatProblem(problem)}\n`);
     const upTo = conversation.ending.state === "complete" ? "" : " up to where it ends";
-    const but = skipped === 0 ? "" : `; ${skipped} messages of the server have no recorded text and were not compared`;
+
+    const but =
+      skipped === 0 ? "" : `; ${skipped} texts of the ${peer} are not in the recording and were not compared (${left})`;
     const how = problems.length === 0 ? `everything as recorded${upTo}` : `${problems.length} not as recorded`;
     io.err(`${name}: ${how}${but}\n`);
   }

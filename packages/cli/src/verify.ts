@@ -17,7 +17,7 @@ recording with metadata only, no texts are checked.
   --contract DIR  ${contractHelp}
                   (default ./schemas, if it has the contract that the recording names)
   --json          one JSON document: { "file", "state", "reason"?, "lines", "checked": [rule], "contract"?, "changed"?, "of"?, "connections",
-                  "messages", "unknown", "unknownTypes": { name: count }, "findings": [{ line, connection, rule, message, at? }], "more" }; state is complete, cut or
+                  "messages", "unknown", "unknownTypes": { name: count }, "leftOut": { reason: count }, "findings": [{ line, connection, rule, message, at? }], "more" }; state is complete, cut or
                   altered; checked is empty without a contract; changed: the contract is another than when it was recorded;
                   of: the contract that the recording names, if it is another
 
@@ -97,9 +97,11 @@ function summary(
     const found = wrong === 0 ? "" : `${wrong} ${wrong === 1 ? "line" : "lines"} cannot be replayed; `;
     return `${found}no message was checked: name the contract with --contract DIR`;
   }
-  const { connections, messages, unknown, unknownTypes } = verifier.totals;
+  const { connections, messages, unknown, unknownTypes, leftOut } = verifier.totals;
   const held = `${messages} messages of ${connections} connections checked against ${contract} (${verifier.checked.join(", ")})`;
   const types = Object.entries(unknownTypes).map(([name, count]) => `${count} ${shown(name.slice(0, LONGEST_NAME))}`);
   const others = unknown > 0 ? `, ${unknown} of them unknown to it (${types.join(", ")})` : "";
-  return `${held}${others}: ${wrong === 0 ? `nothing is wrong${state === "complete" ? "" : " up to there"}` : `${wrong} wrong`}`;
+  const texts = leftOut.count === 1 ? "text is" : "texts are";
+  const but = leftOut.count > 0 ? `, but ${leftOut.count} ${texts} not in the recording (${leftOut})` : "";
+  return `${held}${others}${but}: ${wrong === 0 ? `nothing is wrong${state === "complete" ? "" : " up to there"}` : `${wrong} wrong`}`;
 }

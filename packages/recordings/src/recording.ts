@@ -107,11 +107,6 @@ export function isEnd(line: Line): line is End {
   return typeof (line as End).end === "object" && (line as End).end !== null;
 }
 
-/** A text that was left out, in words. */
-export function leftOutAs({ size = 0, encoding }: Content): string {
-  return encoding === undefined ? `${size} bytes` : `${size} bytes, encoded: ${encoding}`;
-}
-
 /** A header's first value, whatever the case of its name. */
 export function headerOf(headers: HeaderList, name: string): string | undefined {
   return headers.find(([one]) => one.toLowerCase() === name)?.[1];

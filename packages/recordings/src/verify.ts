@@ -1,48 +1,20 @@
-import { type AnyContract, type AnyMessage, isObject, type Side, type Unknown, Violation } from "@parlance/wire";
+import { type AnyContract, isObject, type Side, type Unknown, Violation } from "@parlance/wire";
 import { isCut } from "@parlance/wire/durable";
 import { isControl } from "@parlance/wire/resume";
 import { type Asked, bodyOf, type Conversations } from "./conversation.js";
-import type { Entry, Header } from "./recording.js";
+import { isLeftOut, LeftOut } from "./left-out.js";
+import type { Content, Entry, Header } from "./recording.js";
 import { isPath, notPath } from "./target.js";
 import { type OpenAsk, SessionAsks } from "./verify/asks.js";
 import { remember } from "./verify/bounded.js";
-import { type Find, type Finding, type Open, RULES, type Rule } from "./verify/finding.js";
+import { type Find, type Finding, type Note, type Open, RULES, type Rule, type Totals } from "./verify/finding.js";
 import { checkAnswerHeaders, checkRefusal, checkRefusedStatus, checkRequestType } from "./verify/headers.js";
 import { checkEventName, checkOrder, isSentinel, missingEnd } from "./verify/order.js";
 import { isRedactedParameter, withoutRedacted } from "./verify/redacted.js";
 import { Resumptions } from "./verify/resume.js";
 
 export type { OpenAsk } from "./verify/asks.js";
-export type { Finding } from "./verify/finding.js";
-
-/** How the contract reads an entry: the call that it belongs to, and its message. */
-export interface Note {
-  readonly line: number;
-  readonly connection: number;
-  /** The operation or channel. */
-  readonly call: string;
-  /** The value that names the session, where the contract has one. */
-  readonly session?: string | undefined;
-  /** Parameters and body of the call. */
-  readonly input: Readonly<Record<string, unknown>>;
-  /** The message's name; of a broken one too, where it is known. Absent for the call itself. */
-  readonly type?: string | undefined;
-  /** The message in memory. */
-  readonly message?: AnyMessage | undefined;
-  /** The contract does not define the message. */
-  readonly unknown?: true | undefined;
-  /** How the message was brought to its documented form, where its peer wrote another. */
-  readonly rereading?: string | undefined;
-}
-
-export interface Totals {
-  connections: number;
-  messages: number;
-  /** Messages that the contract does not define. They are allowed. */
-  unknown: number;
-  /** How many of these there are, by the name that they give themselves. */
-  unknownTypes: Record<string, number>;
-}
+export type { Finding, Note } from "./verify/finding.js";
 
 type Message = Extract<Entry, { kind: "event" | "frame" }>;
 
@@ -54,7 +26,13 @@ const MAX_NAMES = 200;
  * not grow with the recording. A loss is reported at the end, because the stream or channel may be resumed.
  */
 export class Verifier {
-  readonly totals: Totals = { connections: 0, messages: 0, unknown: 0, unknownTypes: Object.create(null) };
+  readonly totals: Totals = {
+    connections: 0,
+    messages: 0,
+    unknown: 0,
+    unknownTypes: Object.create(null),
+    leftOut: new LeftOut(),
+  };
   /** The findings about forms. Each is reported once, however often it comes. */
   readonly #forms = new Set<string>();
   readonly #talk: Conversations;
@@ -115,6 +93,10 @@ export class Verifier {
       const mayFollow = ["close", "ping", "pong", "error"].includes(entry.kind) && entry.c <= this.#newest;
       if (!mayFollow) find("order", `${entry.kind} of a connection that is not open`);
       return;
+    }
+    if (isLeftOut(entry) && !this.#metadataOnly) {
+      this.totals.leftOut.add(entry as Content);
+      if (entry.from === "server") open.hasGaps = true;
     }
     this.#meet(
       entry.from,
@@ -182,7 +164,7 @@ export class Verifier {
         if (entry.from === "client") {
           open.hasBody = true;
           if (entry.text !== undefined) open.body = entry.text;
-          else if (!this.#isUpload(open)) open.bound = true;
+          else if (!this.#isUpload(open)) this.#readPath(open);
         } else this.#answer(open, entry.text, find);
         return;
       case "response":
@@ -265,6 +247,16 @@ export class Verifier {
     this.#asks.operation(open, open.asked);
   }
 
+  /** The call of a request whose body is not known, where its path is that of one call. */
+  #readPath(open: Open): void {
+    open.bound = true;
+    const [name, ...others] = this.#talk.namesAt(open.method, open.target) ?? [];
+    if (name === undefined || others.length > 0) return;
+    open.asked = { name, input: {}, session: undefined };
+    this.#note(open);
+    this.#resumptions.began(open, open.asked);
+  }
+
   /** Whether the request's body is bytes, which no schema describes. */
   #isUpload({ method, target }: Open): boolean {
     const names = this.#talk.namesAt(method, target) ?? [];
@@ -337,17 +329,21 @@ export class Verifier {
         "schema",
         `${from}: a frame on ${asked.name} that is binary or not UTF-8, and its messages are text frames`,
       );
-    if (!asked || text === undefined) return;
+    if (!asked) return;
+    if (text === undefined) {
+      open.sent[from]++;
+      return this.#asks.unknown(open);
+    }
     if (open.ended === "message") find("order", `${from} sends on ${asked.name} after its end ${open.last}`);
-    if (isSentinel(this.#contract, open, text!)) return;
+    if (isSentinel(this.#contract, open, text)) return;
     const event = entry.kind === "event" ? entry.event : undefined;
     open.sent[from]++;
-    const read = this.#talk.codec(asked.name, from).decode({ event, data: text! });
+    const read = this.#talk.codec(asked.name, from).decode({ event, data: text });
     if ("unknown" in read) {
       this.#countUnknown(open, this.#nameOf(read.unknown));
       return;
     }
-    const rereading = this.#talk.rereading(from, text!, read.message, event);
+    const rereading = this.#talk.rereading(from, text, read.message, event);
     this.#meetForm(from, rereading, find);
     this.#note(open, read.message.type, { message: read.message, rereading });
     if (entry.kind === "event" && this.#hasHeaders) checkEventName(this.#contract, entry, read.message.type, find);

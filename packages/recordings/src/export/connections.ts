@@ -1,6 +1,7 @@
 import { rawOf } from "../blocks.js";
+import { isLeftOut } from "../left-out.js";
 import type { Ending } from "../read.js";
-import { type Entry, type Header, isEventStream } from "../recording.js";
+import { type Content, type Entry, type Header, isEventStream } from "../recording.js";
 
 type Request = Extract<Entry, { kind: "request" }>;
 type Response = Extract<Entry, { kind: "response" }>;
@@ -8,7 +9,7 @@ type Response = Extract<Entry, { kind: "response" }>;
 /** The recorded entries of one connection, for exports. */
 export interface Exchanged {
   readonly request: Request;
-  readonly body?: string;
+  readonly sent?: Content;
   readonly response?: Response;
   readonly entries: readonly Entry[];
   /** The time of the last entry. */
@@ -42,13 +43,11 @@ export class Exchanges {
     if (!open) return;
     this.#open.delete(c);
     const { request, entries } = open;
-    const body = entries.find(({ kind, from }) => kind === "body" && from === "client") as
-      | { text?: string }
-      | undefined;
+    const sent = entries.find(({ kind, from }) => kind === "body" && from === "client") as Content | undefined;
     const response = entries.find(({ kind }) => kind === "response") as Response | undefined;
     this.#report({
       request,
-      ...(body?.text !== undefined && { body: body.text }),
+      ...(sent && { sent }),
       ...(response && { response }),
       entries,
       until: entries.at(-1)?.t ?? request.t,
@@ -68,7 +67,7 @@ export interface ExportForm {
 export function answerText({ response, entries }: Exchanged): string {
   const stream = response !== undefined && isEventStream(response.headers);
   return entries
-    .filter(({ from }) => from === "server")
+    .filter((entry) => entry.from === "server" && !isLeftOut(entry))
     .map((entry) =>
       entry.kind === "event" && stream
         ? rawOf(entry)

@@ -1,5 +1,6 @@
 import { visible, visibleLines } from "@parlance/wire/internal/escape";
-import { type Content, type Entry, type Header, leftOutAs } from "../recording.js";
+import { leftOutAs } from "../left-out.js";
+import type { Content, Entry, Header } from "../recording.js";
 import type { Exchanged, ExportForm } from "./connections.js";
 
 /** Characters of one message that are shown. */
@@ -21,11 +22,11 @@ function head({ contract, began, redacted, versions }: Header): string {
 }
 
 /** One connection in Markdown: its request, and a line for each message with its time. */
-function connection(_: Header, { request, body, entries }: Exchanged): string {
+function connection(_: Header, { request, sent, entries }: Exchanged): string {
   const title = `\n## ${request.c}. ${inline(`${request.socket ? "WebSocket" : request.method} ${request.target}`)}\n`;
-  const sent = body === undefined ? "" : `\n${fence(body)}`;
+  const body = sent && (sent.text === undefined ? `\n${inline(shown(sent))}\n` : `\n${fence(sent.text)}`);
   const lines = entries.flatMap((entry) => lineOf(entry, request.t));
-  return `${title}${sent}\n${lines.join("\n")}\n`;
+  return `${title}${body ?? ""}\n${lines.join("\n")}\n`;
 }
 
 /** Markdown. Its end says where the recording is not complete. */

@@ -2,7 +2,7 @@ import { RESUME } from "@parlance/wire";
 import type { Conversations } from "../conversation.js";
 import { headerOf } from "../recording.js";
 import type { Answering, Arriving, Opened, Replayed } from "../replay/answering.js";
-import { type LoadedRecording, type RecordedConnection, resumes } from "../replay/loaded.js";
+import { askedIn, type LoadedRecording, type RecordedConnection, resumes } from "../replay/loaded.js";
 import { Matcher } from "../replay/match.js";
 import { Player } from "../replay/play.js";
 import { Replaying, type ReplayOptions } from "../replay/replay.js";
@@ -29,7 +29,10 @@ export class Recorded {
     this.#options = options;
     this.#all = conversations.flatMap((conversation) =>
       conversation.connections
-        .filter(({ request, status }) => !resumes(request.headers) && status !== undefined)
+        .filter(
+          ({ request, status, answerLeftOut }) =>
+            !resumes(request.headers) && status !== undefined && answerLeftOut === undefined,
+        )
         .map((connection) => ({ conversation, connection, plays: 0 })),
     );
   }
@@ -80,9 +83,7 @@ export class Recorded {
   /** Of equally similar calls, the one that was played least. */
   async #nearest(asked: Arriving, socket: boolean): Promise<Candidate | undefined> {
     const compared = (await this.#recorded(asked, socket)).map((candidate) => {
-      const { request, body } = candidate.connection;
-      const came = { method: asked.method, target: asked.target, body: asked.body };
-      const differences = new Matcher(this.#options).request({ ...request, body }, came, true);
+      const differences = new Matcher(this.#options).request(askedIn(candidate.connection), asked, true);
       return { candidate, far: differences.length };
     });
     const [nearest] = compared.sort((a, b) => a.far - b.far || a.candidate.plays - b.candidate.plays);
@@ -90,13 +91,14 @@ export class Recorded {
     return nearest?.candidate;
   }
 
-  async #start({ connection: { request, body } }: Candidate, asked: Arriving): Promise<Replaying> {
+  async #start({ connection }: Candidate, asked: Arriving): Promise<Replaying> {
     const talk = await this.#talk;
     const run = new Replaying({ ...this.#options, lenient: true, wait: Number.POSITIVE_INFINITY });
     this.#runs.add(run);
-    const [recorded, came] = [request, asked].map(({ method, target }) => Object.values(talk.pathAt(method, target)));
+    const both = [connection.request, asked];
+    const [recorded, came] = both.map(({ method, target }) => Object.values(talk.pathAt(method, target)));
     bindPath(run.matcher, recorded!, came!);
-    run.matcher.request({ ...request, body }, { method: asked.method, target: asked.target, body: asked.body }, true);
+    run.matcher.request(askedIn(connection), asked, true);
     return run;
   }
 }

@@ -27,6 +27,17 @@ export interface Replayed {
   body(signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
+/** An answer of the replay's own: 501 is not a status of the protocol. */
+export function unanswerable(text: string): Replayed {
+  return {
+    status: 501,
+    headers: [["Content-Type", "text/plain; charset=utf-8"]],
+    async *body() {
+      yield new TextEncoder().encode(text);
+    },
+  };
+}
+
 /** A port that can carry binary frames too, which no contract has. */
 export interface FramePort extends Port {
   readonly binary?: (bytes: Uint8Array) => void;

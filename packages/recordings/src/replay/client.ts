@@ -67,6 +67,13 @@ function begin(
   connection: RecordedConnection,
   options: ReplayClientOptions,
 ): Live | undefined {
+  if (connection.bodyLeftOut !== undefined) {
+    run.found(
+      "left",
+      `${nameOf(connection)} was not sent: its body is not in the recording (${connection.bodyLeftOut})`,
+    );
+    return undefined;
+  }
   const url = urlOf(run, connection, options.baseUrl ?? "http://localhost");
   if (url === undefined) return undefined;
   const one: Live = {
@@ -159,7 +166,8 @@ async function receive(one: Live): Promise<void> {
   const blocks = new Blocks(
     MAX_CONTENT,
     ({ event }) => void (event && one.incoming.push({ event: event.event, id: event.id, text: event.data }, 0)),
-    () => {},
+    // Its place is kept, and its recorded text was left out too.
+    () => void one.incoming.push({ text: "" }, 0),
   );
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {

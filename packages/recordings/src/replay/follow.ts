@@ -3,6 +3,7 @@ import { mediaType } from "@parlance/wire/internal/http";
 import type { Queue } from "@parlance/wire/link";
 import { parseResumeFrame } from "@parlance/wire/resume";
 import { bytesIn, charsetOf, dataOf } from "../bodies.js";
+import { isLeftOut, leftOutAs } from "../left-out.js";
 import { type Entry, type HeaderList, headerOf } from "../recording.js";
 import type { FramePort } from "./answering.js";
 import type { Cursors } from "./cursors.js";
@@ -103,7 +104,8 @@ export async function follow(run: Replaying, cursors: Cursors, one: Live, entry:
         );
       const came = await next(what);
       const recorded = isBinary ? dataOf(bytesIn(entry.base64!)) : textOf(entry, one.headers ?? []);
-      // What was left out cannot be compared.
+      // What was left out cannot be compared. A whole body may come as several events.
+      if (entry.kind === "body" && recorded === undefined) one.isOver = true;
       if (!came || recorded === undefined) return;
       if (entry.kind === "event") cursors.event(entry.id, came.id);
       run.learn([], "", came.text);
@@ -139,7 +141,8 @@ function send(
   if (entry.kind === "body" && entry.base64 !== undefined) return;
   if (entry.text !== undefined) return port?.send(run.matcher.send(entry.text));
   if (entry.base64 !== undefined && port?.binary) return port.binary(bytesIn(entry.base64));
-  run.found("left", `${entry.kind} of the client on ${name} is not in the recording as text`);
+  const why = isLeftOut(entry) ? `: ${leftOutAs(entry)}` : " as text";
+  run.found("left", `${entry.kind} of the client on ${name} is not in the recording${why}`);
 }
 
 /** What is compared of an answer before its body: the status, where it redirects to, and its media type. Other headers are of the deployment. */

@@ -1,10 +1,12 @@
-import { type AnyContract, misuse, type TranscriptLine } from "@parlance/wire";
+import { type AnyContract, misuse, type Side, type TranscriptLine } from "@parlance/wire";
 import { LineDecoder } from "@parlance/wire/lines";
 import { bytesIn, comparable } from "../bodies.js";
+import { isLeftOut, LeftOut, leftOutAs } from "../left-out.js";
 import { type Ending, type ReadOptions, read } from "../read.js";
 import { type Content, type Entry, type Header, headerOf, isEnd, isHeader, parseLine } from "../recording.js";
 import { isPath, notPath } from "../target.js";
 import { TranscriptEntries, transcriptHeader } from "../transcript.js";
+import type { Asked } from "./match.js";
 
 type Request = Extract<Entry, { kind: "request" }>;
 
@@ -21,6 +23,10 @@ export interface RecordedConnection {
   readonly request: Request;
   /** Of the request, as `comparable` gives it; undefined where it had none. */
   body?: string | undefined;
+  /** The request had a body that was left out of the recording, in words. */
+  bodyLeftOut?: string;
+  /** The same of the answer's whole body. */
+  answerLeftOut?: string;
   /** The same body, where it is not text. */
   base64?: string;
   /** The place of the request. */
@@ -31,8 +37,6 @@ export interface RecordedConnection {
   status?: number;
   /** Whether the server continues to send after it has answered the request. */
   isLong: boolean;
-  /** Whether a text of the server was left out. */
-  hasGaps: boolean;
 }
 
 export interface Step {
@@ -49,8 +53,8 @@ export interface LoadedRecording {
   readonly connections: readonly RecordedConnection[];
   /** The positions of the client's requests and messages. */
   readonly asks: readonly number[];
-  /** How many of the server's messages cannot be compared, because their text was left out. */
-  readonly uncompared: number;
+  /** The texts of each side that were left out: they can be neither sent nor compared. */
+  readonly leftOut: { readonly [side in Side]: LeftOut };
   readonly ending: Ending;
   /** The entries from a place on, or all of them. */
   readonly steps: (from?: Place) => AsyncGenerator<Step, void>;
@@ -113,7 +117,7 @@ class Index {
   readonly connections: RecordedConnection[] = [];
   readonly #asks: number[] = [];
   readonly #open = new Map<number, RecordedConnection>();
-  #uncompared = 0;
+  readonly #leftOut = { client: new LeftOut(), server: new LeftOut() };
   #at = 0;
   /** Why the recording cannot be replayed. */
   flaw: string | undefined;
@@ -125,17 +129,18 @@ class Index {
     if (entry.from === "client" && (entry.kind === "request" || entry.kind === "frame")) this.#asks.push(at);
     if (entry.kind === "request") {
       const place = { at, byte };
-      const made = { request: entry, place, last: at, isLong: entry.socket === true, hasGaps: false };
+      const made = { request: entry, place, last: at, isLong: entry.socket === true };
       this.connections.push(made);
       this.#open.set(entry.c, made);
       return;
     }
-    const isGap = entry.from === "server" && "size" in entry && entry.size !== undefined;
-    if (isGap) this.#uncompared++;
+    const isGap = isLeftOut(entry);
+    if (isGap) this.#leftOut[entry.from].add(entry as Content);
     const open = this.#open.get(entry.c);
     if (!open) return;
     open.last = at;
-    open.hasGaps ||= isGap;
+    if (isGap && entry.kind === "body")
+      open[entry.from === "client" ? "bodyLeftOut" : "answerLeftOut"] = leftOutAs(entry);
     if (entry.kind === "response") open.status ??= entry.status;
     if (entry.kind === "event") open.isLong = true;
     if (entry.kind !== "body" || entry.from !== "client") return;
@@ -144,7 +149,7 @@ class Index {
   }
 
   recording(header: Header, ending: Ending, steps: LoadedRecording["steps"]): LoadedRecording {
-    return { header, ending, connections: this.connections, asks: this.#asks, uncompared: this.#uncompared, steps };
+    return { header, ending, connections: this.connections, asks: this.#asks, leftOut: this.#leftOut, steps };
   }
 }
 
@@ -192,6 +197,11 @@ export function unsendable(entry: Entry): string | undefined {
 
 /** Codes of a close frame (RFC 6455, section 7.4), and 1005 and 1006, which stand for a close without one. */
 const isCloseCode = (code: number) => (code >= 1000 && code <= 1014 && code !== 1004) || (code >= 3000 && code <= 4999);
+
+/** What a live request is compared with. */
+export function askedIn({ request: { method, target }, body, bodyLeftOut }: RecordedConnection): Asked {
+  return { method, target, body, takesAnyBody: bodyLeftOut !== undefined };
+}
 
 /** Describes a connection in a replay's problems. */
 export function nameOf({ request: { method, target, socket } }: RecordedConnection): string {

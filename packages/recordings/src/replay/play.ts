@@ -3,8 +3,9 @@ import { Queue } from "@parlance/wire/link";
 import { formatResumeFrame, isControl, parseResumeFrame } from "@parlance/wire/resume";
 import { rawOf } from "../blocks.js";
 import { bytesIn, dataOf } from "../bodies.js";
-import { type Content, type Entry, type HeaderList, leftOutAs } from "../recording.js";
-import { type FramePort, type Opened, preferred, protocolsIn, type Replayed } from "./answering.js";
+import { isLeftOut, leftOutAs } from "../left-out.js";
+import type { Content, Entry, HeaderList } from "../recording.js";
+import { type FramePort, type Opened, preferred, protocolsIn, type Replayed, unanswerable } from "./answering.js";
 import type { Gate } from "./gate.js";
 import { type LoadedRecording, nameOf, type RecordedConnection, type Step } from "./loaded.js";
 import type { Replaying } from "./replay.js";
@@ -28,13 +29,18 @@ export class Player {
   }
 
   async answer(connection: RecordedConnection): Promise<Replayed> {
+    if (connection.answerLeftOut !== undefined) {
+      const what = `the answer of ${nameOf(connection)} is not in the recording: ${connection.answerLeftOut}`;
+      this.#run.found("left", what);
+      return unanswerable(`replay: ${what}\n`);
+    }
     const steps = this.#stepsOf(connection);
     for (let { done, value } = await steps.next(); !done; { done, value } = await steps.next()) {
       const { entry } = value!;
       if (entry.kind === "error" && entry.from === "server") return { status: 502, headers: [], body: nothing };
       if (entry.kind !== "response") continue;
       await this.#run.pause(value!);
-      const kept = (name: string) => !HELD.test(name) && !(connection.hasGaps && /^content-encoding$/i.test(name));
+      const kept = (name: string) => !HELD.test(name);
       return {
         status: entry.status,
         headers: entry.headers.filter(([name]) => kept(name)),
@@ -212,11 +218,8 @@ function selected({ request }: RecordedConnection, answer: HeaderList, offered: 
   return offered.includes(chosen) ? chosen : offered[before.indexOf(chosen)];
 }
 
-/** Whether the text to send was left out of the recording. */
-const isLeftOut = (entry: Entry) => "size" in entry && entry.size !== undefined;
-
 function describe(entry: Entry): string {
   if (entry.kind === "request") return `${entry.method} ${entry.target}`;
-  if ("size" in entry && entry.size !== undefined) return `${entry.kind} (${leftOutAs(entry)})`;
+  if (isLeftOut(entry)) return `${entry.kind} (${leftOutAs(entry as Content)})`;
   return "text" in entry && entry.text !== undefined ? `${entry.kind} ${entry.text.slice(0, 80)}` : entry.kind;
 }

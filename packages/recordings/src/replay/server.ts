@@ -1,8 +1,8 @@
 import { type OpenSocket, RESUME } from "@parlance/wire";
 import { headerOf } from "../recording.js";
-import { type Answering, type Arriving, inMemory, type Opened, type Replayed } from "./answering.js";
+import { type Answering, type Arriving, inMemory, type Opened, type Replayed, unanswerable } from "./answering.js";
 import { Gate } from "./gate.js";
-import { type LoadedRecording, nameOf, type RecordedConnection, resumes } from "./loaded.js";
+import { askedIn, type LoadedRecording, nameOf, type RecordedConnection, resumes } from "./loaded.js";
 import { Player } from "./play.js";
 import { formatProblem, type Problem, Replaying, type ReplayOptions } from "./replay.js";
 
@@ -42,8 +42,7 @@ export class ReplayServer implements Answering {
   async answer(asked: Arriving): Promise<Replayed> {
     const connection = this.#match(asked, false);
     if (connection) return this.#player.answer(connection);
-    const { status, text } = this.#missed(asked);
-    return { status, headers: [["Content-Type", "text/plain; charset=utf-8"]], body: () => bytesOf(text) };
+    return unanswerable(this.#missed(asked));
   }
 
   /** Decides on a WebSocket. `run` holds the conversation on the port. */
@@ -55,8 +54,7 @@ export class ReplayServer implements Answering {
         asked.headers,
         headerOf(asked.headers, RESUME.toLowerCase()) !== undefined,
       );
-    const { status, text } = this.#missed(asked);
-    return { refused: { status, body: text } };
+    return { refused: { status: 501, body: this.#missed(asked) } };
   }
 
   /** Ends open connections, and returns every problem; a recorded request that did not come is one. */
@@ -72,13 +70,12 @@ export class ReplayServer implements Answering {
   #match(asked: Arriving, socket: boolean): RecordedConnection | undefined {
     const { matcher } = this.#run;
     this.#run.learn(asked.headers, asked.target, asked.body);
-    const came = { method: asked.method, target: asked.target, body: asked.body };
     const resuming = resumes(asked.headers);
     const same = (fresh: boolean) => {
       for (const connection of this.#left) {
-        const { request, body } = connection;
+        const { request } = connection;
         if ((request.socket ?? false) !== socket || resumes(request.headers) !== resuming) continue;
-        if (matcher.request({ ...request, body }, came, fresh).length === 0) return connection;
+        if (matcher.request(askedIn(connection), asked, fresh).length === 0) return connection;
       }
       return undefined;
     };
@@ -89,30 +86,22 @@ export class ReplayServer implements Answering {
     return connection;
   }
 
-  /** 501, which is not a status of the protocol. */
-  #missed({ method, target, body }: Arriving): { status: number; text: string } {
+  /** Reports a request without a recorded one, and returns what to answer. */
+  #missed(live: Arriving): string {
     const compared = this.#all.map((connection) => {
-      const differences = this.#run.matcher.request(
-        { ...connection.request, body: connection.body },
-        { method, target, body },
-        false,
-      );
+      const differences = this.#run.matcher.request(askedIn(connection), live, false);
       return { connection, differences, far: differences.reduce((sum, { at }) => sum + (FAR[at] ?? 1), 0) };
     });
     const nearest = compared.sort((a, b) => a.far - b.far)[0];
     const over = nearest && !this.#left.has(nearest.connection) ? ", which has been answered" : "";
-    const asked = `${method} ${this.#run.shown(target)}`;
+    const asked = `${live.method} ${this.#run.shown(live.target)}`;
     const message = nearest
       ? `nothing recorded is left for ${asked}; the nearest is ${nameOf(nearest.connection)}${over}`
       : `nothing is recorded, and ${asked} came`;
     const problem = this.#run.found("miss", message, nearest?.differences);
-    return { status: 501, text: `replay: ${formatProblem(problem)}\n` };
+    return `replay: ${formatProblem(problem)}\n`;
   }
 }
 
 /** The weight of a difference in these parts, when searching for the nearest request. */
 const FAR: Readonly<Record<string, number>> = { method: 100, path: 100 };
-
-async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
-  yield new TextEncoder().encode(text);
-}

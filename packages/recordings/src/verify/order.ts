@@ -43,9 +43,10 @@ export function isSentinel(contract: AnyContract, open: Open, text: string): boo
 }
 
 /** The problem of a stream that is over without one of its end messages. */
-export function missingEnd(contract: AnyContract, { asked, status = 0, ended, answer = [] }: Open): string | undefined {
+export function missingEnd(contract: AnyContract, open: Open): string | undefined {
+  const { asked, status = 0, ended, answer = [], hasGaps } = open;
   const { stream, none } = (asked && status < 400 && contract.operations[asked.name]?.answer) || {};
-  if (!stream || status === none || ended !== undefined || stream.closedBy !== undefined) return undefined;
+  if (!stream || status === none || ended !== undefined || hasGaps || stream.closedBy !== undefined) return undefined;
   if (stream.lines === undefined && !isEventStream(answer)) return undefined;
   const ends = [...(stream.end ?? []), ...(stream.mayEnd ?? []), stream.sentinel].filter(Boolean);
   return ends.length > 0 ? `${asked!.name} stopped without ${ends.join(" or ")}` : undefined;

@@ -86,7 +86,7 @@ test("a connection is exported when it is over, and an open one at the end", () 
   const { connections, over } = exported();
   expect(over).toEqual([1, 2, 3, 4, 7]);
   expect(connections.map(({ request }) => request.c)).toEqual([1, 2, 3, 4, 7, 5, 6]);
-  expect(connections[0]).toMatchObject({ body: '{"näme":"``` Ann"}', response: { status: 201 }, until: 90 });
+  expect(connections[0]).toMatchObject({ sent: { text: '{"näme":"``` Ann"}' }, response: { status: 201 }, until: 90 });
   expect(connections[5]).toMatchObject({ until: 270.6 + 10 });
 });
 

@@ -156,7 +156,7 @@ test.each<[string, Entry[], string[]]>([
   ],
   ["a stream that begins by its key", [...watch(1, ...by("k")), event(1, "gone", {}), end(1)], []],
   [
-    "a body that was left out",
+    "an answer whose request's body was left out",
     [
       request(1, "POST", "/piers/north/bookings?deck=upper", JSON_TYPE),
       line(1, "client", { kind: "body", size: 7 }),
@@ -164,6 +164,6 @@ test.each<[string, Entry[], string[]]>([
       body(1, "{}"),
       end(1),
     ],
-    [],
+    ["schema: server: ferry: `number` is missing in the answer of book (from the server)"],
   ],
 ])("%s", async (_, lines, messages) => expect(await found(...lines)).toEqual(messages));

@@ -96,13 +96,13 @@ test("a connection has its request's body, text or bytes, and what a replay must
   ];
   const { connections, asks } = await loadRecording([fileOf(entries)]);
   expect(connections).toMatchObject([
-    { place: { at: 1 }, last: 8, body: "hello", status: 200, isLong: false, hasGaps: false },
-    { place: { at: 3 }, last: 7, body: "ä", base64: "5A==", status: 404, isLong: true, hasGaps: true },
+    { place: { at: 1 }, last: 8, body: "hello", status: 200, isLong: false },
+    { place: { at: 3 }, last: 7, body: "ä", base64: "5A==", status: 404, isLong: true },
   ]);
   expect(asks).toEqual([1, 3, 8]);
 });
 
-test("the server's messages without a text are counted, and binary ones are not", async () => {
+test("texts that were left out are counted for each side, and binary ones are not", async () => {
   const entries = [
     entry("server", "event", { size: 0 }),
     entry("server", "body", { size: 3 }),
@@ -112,7 +112,8 @@ test("the server's messages without a text are counted, and binary ones are not"
     entry("client", "frame", { base64: "" }),
     entry("client", "body", { size: 3 }),
   ];
-  expect((await loadRecording([fileOf(entries)])).uncompared).toBe(2);
+  const { leftOut } = await loadRecording([fileOf(entries)]);
+  expect([leftOut.server.count, leftOut.client.count]).toEqual([2, 1]);
 });
 
 test.each([1, 7, 64, 1e6])("is read again from any request, in chunks of %i bytes", async (size) => {
