@@ -1,6 +1,6 @@
 import type { Contract, Exchange, Reply, Side, Whole } from "./contract/contract.js";
 import type { AnyMessage } from "./contract/schema.js";
-import { parsePointer, valueAt } from "./internal/pointer.js";
+import { keyPath, parsePointer, valueAt } from "./internal/pointer.js";
 import { type JsonObject, matches } from "./json.js";
 
 /** An ask that waits for its answer. */
@@ -41,8 +41,8 @@ interface Line {
 interface Way {
   readonly exchange: Exchange;
   readonly how: Reply;
-  /** The answer's property that holds the ask's key. */
-  readonly key: string | undefined;
+  /** Where the answer holds the ask's key. */
+  readonly key: readonly string[] | undefined;
   readonly partial: readonly (readonly [property: string, values: readonly unknown[]])[];
 }
 
@@ -87,7 +87,7 @@ export class OpenAsks {
   open(message: AnyMessage, on?: Pick<Waiting, "settle" | "part" | "fail">): Waiting | undefined {
     const exchange = this.exchangeOf(message);
     if (!exchange) return undefined;
-    const key = exchange.key === undefined ? undefined : valueAt(message, [exchange.key]);
+    const key = exchange.key === undefined ? undefined : valueAt(message, keyPath(exchange.key));
     this.#open ??= new Set();
     this.#lines ??= new Map();
     const keys = entryOf(this.#lines, exchange, () => new Map<unknown, Line>());
@@ -125,7 +125,7 @@ export class OpenAsks {
     const able: Candidate[] = [];
     for (const way of ways) {
       const first = this.#lines!.get(way.exchange)?.get(
-        way.key === undefined ? undefined : valueAt(fields, [way.key]),
+        way.key === undefined ? undefined : valueAt(fields, way.key),
       )?.first;
       if (!first) continue;
       if (way.key !== undefined) {
@@ -200,7 +200,7 @@ function tableFor(exchanges: readonly Exchange[]): Table {
   for (const exchange of exchanges) {
     entryOf(asks, exchange.ask, () => []).push(exchange);
     for (const how of exchange.answers) {
-      const key = exchange.key === undefined ? undefined : (how.key ?? exchange.key);
+      const key = exchange.key === undefined ? undefined : keyPath(how.key ?? exchange.key);
       const way: Way = { exchange, how, key, partial: Object.entries(how.partial ?? {}) };
       const name = how.message ?? how.operation;
       if (name !== undefined) entryOf(answers, name, () => []).push(way);
@@ -221,7 +221,12 @@ function partsOf(message: AnyMessage, { key, when = {}, answers }: Exchange): An
   const pointers = answers.flatMap(({ whole = [] }) =>
     whole.flatMap(({ single, same = {} }) => [...(single === undefined ? [] : [single]), ...Object.values(same)]),
   );
-  const names = new Set(["type", key, ...Object.keys(when), ...pointers.map((pointer) => parsePointer(pointer)[0])]);
+  const names = new Set([
+    "type",
+    key && keyPath(key)[0],
+    ...Object.keys(when),
+    ...pointers.map((pointer) => parsePointer(pointer)[0]),
+  ]);
   return Object.fromEntries(Object.entries(message).filter(([name]) => names.has(name))) as AnyMessage;
 }
 

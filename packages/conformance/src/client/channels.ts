@@ -1,3 +1,4 @@
+import { keyPath, valueAt, withValue } from "@parlance/wire/internal/pointer";
 import { type ClientCase, meet } from "../case.js";
 import { type Lenient, messageMutants } from "../mutant.js";
 import type { Samples } from "../samples.js";
@@ -212,8 +213,9 @@ function asks(samples: Samples, name: string): ClientCase[] {
     const [reply] = answers;
     const answer = reply?.message === undefined ? undefined : samples.said(name, "server", reply.message)[0]?.value;
     if (by !== "client" || !question || !answer || !samples.names(name, "client").includes(ask)) return [];
-    const own = key === undefined ? {} : { [reply!.key ?? key]: question[key]! };
-    const replying = { ...answer, ...own } as JsonMessage;
+    const place = key && keyPath(reply!.key ?? key);
+    const own = place ? withValue(answer, place, valueAt(question, keyPath(key!))) : answer;
+    const replying = own as JsonMessage;
     return channelCase(samples, name, {
       id: `ask/${ask}`,
       title: `${ask} is answered with ${replying.type}`,

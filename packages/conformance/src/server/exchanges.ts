@@ -1,7 +1,8 @@
 import type { Exchange } from "@parlance/wire";
+import { keyPath, valueAt, withValue } from "@parlance/wire/internal/pointer";
 import { OpenAsks } from "@parlance/wire/link";
 import { alike, meet, type ServerCase } from "../case.js";
-import type { Samples } from "../samples.js";
+import type { FlatInput, Samples } from "../samples.js";
 import type { Called, JsonMessage } from "../steps.js";
 import type { TestedServer } from "../tested.js";
 import { after, channelCase } from "./channel-case.js";
@@ -62,8 +63,8 @@ function keyed(
       ? found
       : samples.said(name, "client", reply.message!).find((one) => !values!.includes(one.value[field]!))?.value;
   if (!full) return undefined;
-  const asked = { ...example, ...when, [key]: value };
-  const answer = { ...full, [own]: value };
+  const asked = withValue({ ...example, ...when }, keyPath(key), value) as JsonMessage;
+  const answer = withValue(full, keyPath(own), value) as JsonMessage;
   if (field === undefined) return { ask: asked, answer };
   // A part of something else: where the ask has only one part, the answer about that one is whole.
   const other = (reply.whole ?? [])
@@ -141,7 +142,9 @@ function answeredByCall(samples: Samples, exchange: Exchange, at: string): Serve
   return exchange.answers.flatMap(({ operation, key: own = key }): ServerCase[] => {
     if (operation === undefined) return [];
     const shared = session === undefined ? {} : { [session]: samples.input(stream)[session]! };
-    const asking = samples.asking(operation, { ...samples.input(operation), ...shared, [own]: message[key]! });
+    const input = { ...samples.input(operation), ...shared };
+    const asked = valueAt(message, keyPath(key));
+    const asking = samples.asking(operation, withValue(input, keyPath(own), asked) as FlatInput);
     return [
       {
         id: `server/${operation}/double/${ask}`,

@@ -1,4 +1,4 @@
-import { parsePointer, valueAt } from "@parlance/wire/internal/pointer";
+import { keyPath, parsePointer, valueAt, withValue } from "@parlance/wire/internal/pointer";
 import type { Answer } from "../ask.js";
 import type { RowAsk } from "../row.js";
 import { choicesOf, type Node, resolve } from "../schema.js";
@@ -41,7 +41,7 @@ export function answersOf(contract: PageContract, asked: AskedIn, lacking: Lacki
     const key = exchange!.key === undefined ? undefined : (own ?? exchange!.key);
     const given: Fields = {
       ...(contract.session !== undefined && session !== undefined && { [contract.session]: session }),
-      ...(key !== undefined && { [key]: ask.key }),
+      ...(key !== undefined && withValue({}, keyPath(key), ask.key)),
     };
     const same = whole.map((one) => mapped(one.same ?? {}, (pointer) => valueAt(question, parsePointer(pointer))));
     const find = finder([given, question, ...same, input]);

@@ -6,7 +6,7 @@ import {
   type Operation,
   type Side,
 } from "@parlance/wire";
-import { formatPointer } from "@parlance/wire/internal/pointer";
+import { formatPointer, keyPath } from "@parlance/wire/internal/pointer";
 import { prefixOf } from "../prefix.js";
 import { pascal } from "../schema.js";
 import { credentialsOf, hostOf, type SourceCall, schemasAt, sourceOf } from "./source.js";
@@ -208,7 +208,12 @@ function messagesOf(document: ContractDocument): Record<string, object> {
       ].filter((tag) => tag !== false && tag !== undefined);
       const key = exchanges.find((one) => one.ask === name)?.key;
       const own = message(document, name, schema, tags as string[]);
-      return [name, key === undefined ? own : { ...own, correlationId: { location: `$message.payload#/${key}` } }];
+      return [
+        name,
+        key === undefined
+          ? own
+          : { ...own, correlationId: { location: `$message.payload#${formatPointer(keyPath(key))}` } },
+      ];
     }),
   );
 }

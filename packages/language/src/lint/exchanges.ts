@@ -1,5 +1,5 @@
-import type { Exchange, Reply } from "@parlance/wire";
-import { parsePointer } from "@parlance/wire/internal/pointer";
+import type { Exchange, Reply, SchemaObject } from "@parlance/wire";
+import { formatPointer, keyPath, parsePointer } from "@parlance/wire/internal/pointer";
 import type { Finding } from "../finding.js";
 import { didYouMean } from "../nearest.js";
 import { carries } from "./names.js";
@@ -22,12 +22,8 @@ function* one(exchange: Exchange, at: string, subject: Subject): Generator<Findi
       `"${exchange.ask}" is not a message of the ${exchange.by}: ${list(asked)}${didYouMean(exchange.ask, asked)}`,
     );
   const ask = propertiesOf(subject, exchange.ask);
-  if (exchange.key !== undefined && ask && !ask.includes(exchange.key))
-    yield inContract(
-      "exchange",
-      `${at}/key`,
-      `the ask ${exchange.ask} has no property ${exchange.key}${didYouMean(exchange.key, ask)}`,
-    );
+  const unknown = exchange.key && lack(subject, subject.contract.messages[exchange.ask]?.schema, exchange.key, ask);
+  if (unknown) yield inContract("exchange", `${at}/key`, `the ask ${exchange.ask} has no property ${unknown}`);
   for (const name of Object.keys(exchange.when ?? {}))
     if (ask && !ask.includes(name))
       yield inContract(
@@ -87,12 +83,10 @@ function* answerOf(exchange: Exchange, reply: Reply, at: string, subject: Subjec
         : undefined;
   if (!properties) return;
   const key = reply.key ?? exchange.key;
-  if (exchange.key !== undefined && !properties.includes(key!))
-    yield inContract(
-      "exchange",
-      reply.key ? `${at}/key` : at,
-      `the answer ${answer} has no property ${key}, the key of this exchange${didYouMean(key!, properties)}`,
-    );
+  const file = kind === "message" ? contract.messages[answer]!.schema : contract.operations[answer]!.body;
+  const unknown = exchange.key && lack(subject, file, key!, properties, ", the key of this exchange");
+  if (unknown)
+    yield inContract("exchange", reply.key ? `${at}/key` : at, `the answer ${answer} has no property ${unknown}`);
   for (const [name, place] of named(reply))
     if (!properties.includes(name))
       yield inContract(
@@ -129,6 +123,27 @@ function pointed({ whole = [] }: Reply): [pointer: string, place: string][] {
     ...Object.entries(same).map(([name, pointer]): [string, string] => [pointer, `whole/${index}/same/${name}`]),
     ...(single === undefined ? [] : [[single, `whole/${index}/single`] as [string, string]]),
   ]);
+}
+
+/** What a key names that is not there, for a sentence. `names` are those of its first step; undefined where nothing can be said. */
+function lack(
+  subject: Subject,
+  file: string | undefined,
+  key: string,
+  names: readonly string[] | undefined,
+  what = "",
+): string | undefined {
+  let there = names;
+  let inner: SchemaObject | undefined;
+  const path = keyPath(key);
+  for (const [index, step] of path.entries()) {
+    if (there === undefined) return undefined;
+    const where = index === 0 ? "" : ` in ${formatPointer(path.slice(0, index))}`;
+    if (!there.includes(step)) return `${step}${where}${what}${didYouMean(step, there)}`;
+    inner = membersOf(subject, file, inner)?.properties[step] as SchemaObject | undefined;
+    there = typeof inner === "object" ? Object.keys(membersOf(subject, file, inner)?.properties ?? {}) : [];
+  }
+  return undefined;
 }
 
 function propertiesOf(subject: Subject, message: string): string[] | undefined {

@@ -1,5 +1,6 @@
 import type { Contract } from "@parlance/wire";
 import { visible } from "@parlance/wire/internal/escape";
+import { keyPath } from "@parlance/wire/internal/pointer";
 import { Scope, within } from "@parlance/wire/scope";
 import type { HeaderList } from "../recording.js";
 import { PLACEHOLDER } from "../redaction/known.js";
@@ -43,7 +44,8 @@ export class Replaying {
 
   constructor({ contract, ids = [], ignore, values, lenient, speed = 0, wait = 10_000 }: ReplayOptions) {
     const keys = (contract?.exchanges ?? []).flatMap(({ key, answers }) => [key, ...answers.map((one) => one.key)]);
-    const own = [...ids, contract?.session, ...keys].filter((name) => name !== undefined);
+    const named = [...ids, contract?.session].filter((name) => name !== undefined);
+    const own = [...named, ...keys.flatMap((key) => (key === undefined ? [] : keyPath(key).slice(-1)))];
     this.matcher = new Matcher({ ids: own, ignore, values, lenient });
     this.wait = wait;
     this.#speed = speed;

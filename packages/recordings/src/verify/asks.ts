@@ -1,4 +1,5 @@
 import type { AnyContract, AnyMessage, Side } from "@parlance/wire";
+import { keyPath, valueAt } from "@parlance/wire/internal/pointer";
 import { OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Asked } from "../conversation.js";
 import { remember } from "./bounded.js";
@@ -84,6 +85,6 @@ export class SessionAsks {
 
 function keysOf(exchanges: readonly { readonly ask: string; readonly key?: string }[], message: AnyMessage): string {
   return exchanges
-    .map(({ ask, key = "" }) => `${ask} with ${key} ${JSON.stringify((message as never)[key])}`)
+    .map(({ ask, key = "" }) => `${ask} with ${key} ${JSON.stringify(valueAt(message, keyPath(key)))}`)
     .join(", ");
 }

@@ -1,4 +1,5 @@
 import { type AnyContract, type AnyMessage, type AskOptions, Disconnected, misuse, Refusal } from "@parlance/wire";
+import { keyPath, valueAt } from "@parlance/wire/internal/pointer";
 import { type Answered, OpenAsks, type Waiting } from "@parlance/wire/link";
 import type { Scope } from "@parlance/wire/scope";
 import { ignorable } from "../callback.js";
@@ -346,7 +347,7 @@ export function settledAsks({ exchanges = [] }: AnyContract, limit: number): Set
     exchanges.flatMap(({ ask, key, answers }) =>
       answers
         .filter((answer) => answer.operation === reply.type)
-        .map((answer) => `${ask} ${(reply as unknown as Record<string, unknown>)[answer.key ?? key ?? ""]}`),
+        .map((answer) => `${ask} ${valueAt(reply, keyPath(answer.key ?? key ?? ""))}`),
     );
   return {
     remember(session: string, { exchange, key }: Waiting): void {

@@ -11,6 +11,7 @@ import {
   type Stream,
   type StreamHead,
 } from "@parlance/wire";
+import { keyPath, valueAt, withValue } from "@parlance/wire/internal/pointer";
 import { isObject } from "@parlance/wire/json";
 import type { AnyChannel } from "@parlance/wire/link";
 import type { Handlers } from "../call.js";
@@ -109,8 +110,8 @@ async function converse(
     if (answer?.message === undefined) continue;
     const [example] = await messagesOf(contract, server, [answer.message], input);
     const { key } = asked!;
-    const repeated = key === undefined ? {} : { [answer.key ?? key]: (message as unknown as Input)[key] };
-    channel.send({ ...example!, ...repeated });
+    const place = key && keyPath(answer.key ?? key);
+    channel.send(place ? (withValue(example, place, valueAt(message, keyPath(key!))) as never) : example!);
   }
 }
 

@@ -323,7 +323,7 @@ export interface Exchange {
   readonly ask: string;
   /** Who asks: "client" or "server". */
   readonly by: Side;
-  /** The ask's property that its answers repeat. Without it, answers come in the order of the asks. */
+  /** The ask's property that its answers repeat, or a JSON Pointer to it, such as /properties/id. Without it, answers come in the order of the asks. */
   readonly key?: string;
   /** The message is an ask only when these fields have these values. */
   readonly when?: Readonly<Record<string, Json>>;
@@ -339,7 +339,7 @@ export interface Reply {
   readonly message?: string;
   /** The operation whose request answers. */
   readonly operation?: string;
-  /** The answer's own name for the key. */
+  /** The answer's own name for the key, or its own JSON Pointer. */
   readonly key?: string;
   /** The answer settles only a part, and the ask stays open, when one of these fields has one of these values. */
   readonly partial?: Readonly<Record<string, readonly Json[]>>;

@@ -20,6 +20,11 @@ export function escapeStep(key: string): string {
   return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
+/** The path of an exchange's key, which is the name of a property or, with a slash before it, a pointer. */
+export function keyPath(key: string): string[] {
+  return key.startsWith("/") ? parsePointer(key) : [key];
+}
+
 /** The value at a path; undefined when there is none. */
 export function valueAt(body: unknown, path: readonly string[]): unknown {
   let value = body;
@@ -28,6 +33,12 @@ export function valueAt(body: unknown, path: readonly string[]): unknown {
     value = (value as Record<string, unknown>)[key];
   }
   return value;
+}
+
+/** A copy with this value at a path, of whose objects those that are missing are made. */
+export function withValue(body: unknown, [step, ...rest]: readonly string[], value: unknown): Record<string, unknown> {
+  const own = rest.length === 0 ? value : withValue(valueAt(body, [step!]), rest, value);
+  return { ...(Object(body) === body && (body as object)), [step!]: own };
 }
 
 /** Sets the value at a pointer, and creates missing objects. */
