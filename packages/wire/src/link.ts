@@ -40,6 +40,8 @@ export interface LinkOptions {
   readonly hold?: ((size: number) => (() => void) | undefined) | undefined;
   /** Takes each message of the peer that answers no ask, instead of the channel, in order. `done` releases what the message holds. */
   readonly receive?: ((message: AnyMessage, size: number, done: () => void) => void) | undefined;
+  /** Called with a frame over the limit, or its beginning, before its `Violation`. */
+  readonly tooLarge?: ((text: string) => void) | undefined;
   /** How far this side may be ahead of its peer. A port with `room` paces itself. */
   readonly pace: Pace;
   /** Refuses asks that exclude an open one. Without it nothing is refused. */
@@ -148,13 +150,15 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
 
   function hear(text: string): void {
     const size = options.weigh?.(text) ?? text.length;
-    if (size > maxSize)
-      throw new Violation(`a frame is over the limit of ${maxSize} characters`, {
+    if (size > maxSize) {
+      options.tooLarge?.(text);
+      throw new Violation(`a frame of ${Math.round(size)} characters or more is over the limit of ${maxSize}`, {
         code: "too_large",
         protocol: contract.name,
         side: peer,
         subject: name,
       });
+    }
     if (!options.hold) return void take(text, size, undefined);
     let held: (() => void) | undefined;
     try {

@@ -13,7 +13,7 @@ import {
   rpcError,
   rpcRefusal,
 } from "./rpc/error.js";
-import { ERROR, type Flawed, RESULT, type RpcMessage, rpcDecoder, rpcEncoder } from "./rpc/frame.js";
+import { ERROR, type Flawed, flawOfHead, RESULT, type RpcMessage, rpcDecoder, rpcEncoder } from "./rpc/frame.js";
 import { type Answer, Incoming, type Request } from "./rpc/incoming.js";
 import { Outgoing } from "./rpc/outgoing.js";
 
@@ -54,7 +54,7 @@ export interface PeerOptions {
 /** One side of a channel with methods. */
 export interface Peer {
   /** What a link over this channel needs. */
-  readonly options: Required<Pick<LinkOptions, "encode" | "decode" | "receive" | "onViolation">>;
+  readonly options: Required<Pick<LinkOptions, "encode" | "decode" | "receive" | "tooLarge" | "onViolation">>;
   /** Begins. The link is that of `options`. */
   attach(link: Link): void;
   call(method: string, params: unknown, options?: RpcCallOptions): RpcCall<unknown, unknown>;
@@ -74,6 +74,7 @@ export function rpcPeer(options: PeerOptions): Peer {
       encode: side.encode,
       decode: side.decode,
       receive: (message, size, done) => side.receive(message, size, done),
+      tooLarge: (text) => side.tooLarge(text),
       onViolation: (violation) => side.onViolation(violation),
     },
     attach: (link) => side.attach(link),
@@ -90,7 +91,7 @@ class RpcSide {
   readonly #incoming: Incoming;
   readonly #over = new AbortController();
   #link!: Link;
-  /** The answer to the frame that is being read, where it breaks the contract. */
+  /** What follows from the frame that is being read, where it breaks the contract. */
   #flawed: Flawed | undefined;
   readonly encode: LinkOptions["encode"];
   readonly decode: LinkOptions["decode"];
@@ -104,8 +105,8 @@ class RpcSide {
     this.#what = `${contract.name}.${channel}`;
     this.#origin = { protocol: contract.name, side: peer };
     this.encode = rpcEncoder(contract, { side, names: names[side], checks: written });
-    this.decode = rpcDecoder(contract, { side: peer, names: names[peer], ...read }, (answer) => {
-      this.#flawed = answer;
+    this.decode = rpcDecoder(contract, { side: peer, names: names[peer], ...read }, (flawed) => {
+      this.#flawed = flawed;
     });
     this.#incoming = new Incoming(methods, session);
     this.#outgoing = new Outgoing({
@@ -151,15 +152,30 @@ class RpcSide {
     else this.#answered(id, message);
   }
 
-  /** Answers a frame that breaks the contract, and reports it. What the hook throws ends the channel. */
+  /** Looks for the request that a frame over the limit is, or answers. Where it may answer any, the channel ends. */
+  tooLarge(text: string): void {
+    const isAwaited = this.#outgoing.size > 0 || this.#link.asks.size > 0;
+    this.#flawed = flawOfHead(text) ?? (isAwaited ? undefined : { reply: { id: null, code: INVALID_REQUEST } });
+  }
+
+  /** Answers a frame that breaks the contract, or ends what it answers, and reports it. What the hook throws ends the channel. */
   onViolation(violation: Violation): void {
     const flawed = this.#flawed;
     this.#flawed = undefined;
-    // A larger frame may be the answer that a request waits for.
-    if (violation.code === "too_large") throw violation;
-    if (flawed?.code !== undefined) this.#refuseFrame(flawed.id, flawed.code, violation);
-    else if (flawed) this.#outgoing.settle(flawed.id, () => ({ error: violation }));
+    if (violation.code === "too_large" && !flawed) throw violation;
+    const { reply, ends = [] } = flawed ?? {};
+    if (reply) this.#refuseFrame(reply.id, reply.code, violation);
+    for (const id of ends) this.#endCall(id, violation);
     return this.#options.onViolation(violation);
+  }
+
+  /** Ends the request that a bad answer belongs to. */
+  #endCall(id: RpcId, violation: Violation): void {
+    if (this.#outgoing.settle(this.#outgoing.idOf(id), () => ({ error: violation }))) return;
+    // A question of a session waits in the link, for a message.
+    const { message } = violation;
+    const answer: RpcMessage = { type: ERROR, id, error: { code: INVALID_REQUEST, message } };
+    this.#link.asks.answer(answer)?.ask.settle?.(answer);
   }
 
   #refuseFrame(id: RpcId, code: number, { message, flaws }: Violation): void {
@@ -203,8 +219,16 @@ class RpcSide {
       if (methods[request.method]!.cancelled !== undefined) this.#answer(request, this.#incoming.endOf(request));
   }
 
-  #answered(id: RpcId, message: RpcMessage): void {
+  #answered(echoed: RpcId, message: RpcMessage): void {
     const { contract, read } = this.#options;
+    const id = this.#outgoing.idOf(echoed);
+    if (id !== echoed)
+      this.#report(
+        new Violation(`the answer to the request ${id} has the id ${JSON.stringify(echoed)}, a text`, {
+          code: "unknown_id",
+          ...this.#origin,
+        }),
+      );
     const known = this.#outgoing.settle(id, (method, cancelled) => {
       if (message.error?.code === CANCELLED && cancelled) return { error: cancelled.reason };
       try {

@@ -106,6 +106,12 @@ export class Outgoing {
     });
   }
 
+  /** The id of the open request that an answer repeats as a text, as some peers do; any other id as it is. */
+  idOf(id: RpcId): RpcId {
+    const number = Number(id);
+    return typeof id === "string" && this.#pending.has(number) && String(number) === id ? number : id;
+  }
+
   /**
    * Settles the request of an answer. `read` gets its method, and the reason of the signal that cancelled it. Returns false where nothing has
    * been asked that this answers.
