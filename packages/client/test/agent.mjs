@@ -34,6 +34,10 @@ const FAULTS = {
     await write('{"status":"succ');
     process.exit(3);
   },
+  "ends after a line without an end": async () => {
+    await write(JSON.stringify(FRAMES.open));
+    process.exit(0);
+  },
   hangs: () => void lives(),
   "ends its output, and goes on": () => {
     closeSync(1);

@@ -229,6 +229,14 @@ describe("a program's lines", () => {
     await gone();
   });
 
+  it("are read to the last, where only its end is missing", async () => {
+    const { started, gone } = start("ends after a line without an end");
+    const read: string[] = [];
+    for await (const { type } of await connect(based, started).session()) read.push(type);
+    expect(read).toEqual(["initial_state"]);
+    await gone();
+  });
+
   it("come no faster than their reader takes them", async () => {
     const { started, gone } = start("floods");
     const channel = await connect(based, { ...started, maxQueued: 4 * 1024 * 1024 }).session();

@@ -11,7 +11,7 @@ export interface LineEvents {
   frame(text: string): void;
   /** Characters that the reader of the frames has not taken yet. Without it, nothing waits for the reader. */
   unread?(): number;
-  /** No line follows. `rest` counts the bytes of a line that has no end. */
+  /** No line follows. `rest` counts the bytes of a line that was cut: it has no end, and is no JSON. */
   end(rest: number): void;
 }
 
@@ -75,6 +75,17 @@ export class LineDecoder {
     return lines;
   }
 
+  /** The last line, where only its end is missing: whole JSON, as some programs write it. A line that was cut is left out. */
+  last(): string | undefined {
+    // The beginning of a line over the limit was given.
+    if (this.#isGiven) this.rest = 0;
+    const lines: string[] = [];
+    this.#add(lines, this.#buffer.subarray(0, this.rest));
+    if (!isWhole(lines[0])) return undefined;
+    this.rest = 0;
+    return lines[0];
+  }
+
   /** Keeps the beginning of a line. One over the limit is given at once, because its end may never come. */
   #keep(bytes: Uint8Array, lines: string[]): void {
     const kept = bytes.subarray(0, this.#most - this.rest);
@@ -123,6 +134,15 @@ export class LineDecoder {
       start = end + 1;
     }
     return parts;
+  }
+}
+
+/** Whether a text is a whole object or array of JSON. The beginning of a number would be one too. */
+function isWhole(text = ""): boolean {
+  try {
+    return typeof JSON.parse(text) === "object";
+  } catch {
+    return false;
   }
 }
 
@@ -228,6 +248,9 @@ export class LineReader {
   }
 
   #finish(): void {
+    if (this.#isOver) return;
+    const last = this.#decoder.last();
+    if (last !== undefined) this.#on.frame(last);
     if (this.#isOver) return;
     this.#isOver = true;
     this.#on.end(this.#decoder.rest);

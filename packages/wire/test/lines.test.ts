@@ -50,6 +50,21 @@ describe("LineDecoder", () => {
     expect(new LineDecoder(100).decode(bytes("\uFEFF1\n\n \t\r\n2\r\n"))).toEqual(["1", "2"]);
   });
 
+  it.each([
+    ['{"a":1}', '{"a":1}', 0],
+    ["1\n[2]\r", "[2]", 0],
+    ['{"a":', undefined, 5],
+    ["12", undefined, 2],
+    ["", undefined, 0],
+    ["1\n", undefined, 0],
+    [`{"a":"${"x".repeat(400)}"}`, undefined, 0],
+  ])("takes %j as the last line only where it is whole", (text, last, rest) => {
+    const decoder = new LineDecoder(100);
+    decoder.decode(bytes(text));
+    expect(decoder.last()).toBe(last);
+    expect(decoder.rest).toBe(rest);
+  });
+
   it("counts the bytes of a line without an end", () => {
     const decoder = new LineDecoder(100);
     expect(decoder.decode(bytes("1\n€"))).toEqual(["1"]);
@@ -104,6 +119,14 @@ describe("LineReader", () => {
     source.emit("close");
     expect(frames).toEqual(["1", "2"]);
     expect(ends).toEqual([1]);
+  });
+
+  it("reads a last line whose end is missing", () => {
+    const { source, frames, ends, give } = opened();
+    give('{"a":1}\n{"b":2}');
+    source.emit("end");
+    expect(frames).toEqual(['{"a":1}', '{"b":2}']);
+    expect(ends).toEqual([0]);
   });
 
   it("waits for a reader that is behind, and ends after its lines", () => {

@@ -74,18 +74,9 @@ function asEvents(maxSize = MAX_MESSAGE_SIZE): TransformStream<Uint8Array, Uint8
       if (lines.length > 0) controller.enqueue(block(lines));
     },
     flush(controller) {
-      // Some servers leave out the last line's end. A line that is cut is not JSON; the stream then stops without it.
-      const [last] = decoder.rest > 0 ? decoder.decode(encoder.encode("\n")) : [];
-      if (last !== undefined && isJson(last)) controller.enqueue(block([last]));
+      // A line that is cut is left out; the stream then stops without it.
+      const last = decoder.last();
+      if (last !== undefined) controller.enqueue(block([last]));
     },
   });
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
