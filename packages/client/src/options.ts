@@ -30,7 +30,7 @@ export interface ConnectOptions {
    * with that error, or has no effect once it has ended. @default throws the violation
    *
    * On a channel with methods the server has got an error as the answer to its request before, and a call whose result breaks its schema
-   * rejects: there the default does nothing, and the channel goes on.
+   * rejects: there the default prints each kind of violation once, and the channel goes on.
    */
   readonly onViolation?: ((violation: Violation) => void) | undefined;
   /**

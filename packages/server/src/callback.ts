@@ -1,4 +1,5 @@
 import { type AnyMessage, Refusal, type Side, type Unknown, Violation } from "@parlance/wire";
+import { violationLog } from "@parlance/wire/rpc";
 import { isThenable, type Scope, within } from "@parlance/wire/scope";
 import type { CallbackOptions, Called, ErrorContext, How } from "./hooks.js";
 import type { HttpRequest } from "./http/request.js";
@@ -20,6 +21,8 @@ export interface Callbacks {
   done(called: Called, status: number, began: number): void;
   unknown(called: Called, unknown: Unknown): void;
   refuse(of: Requested, refusal: Refusal, cause: unknown, operation?: string): void;
+  /** The same for a frame of a channel that breaks the contract. */
+  refuseFrame(called: Called, refusal: Refusal, violation: Violation): void;
   close(called: Called, how: How): void;
   /** Hands an error to `onError`. */
   report(error: unknown, source: string, operation?: string): void;
@@ -33,11 +36,20 @@ export function callbacks(
 ): Callbacks {
   const { hooks = {} } = options;
   const report = reporter(options.onError);
-  const warn = warner();
+  const log = violationLog("@parlance/server");
 
   /** Calls a hook that decides nothing. */
   function notify(source: string, operation: string | undefined, call: (() => unknown) | undefined): void {
     invoke(call, (error) => report(error, source, operation));
+  }
+
+  /** Prints a violation that no hook of the user gets. */
+  function warn(violation: Violation, operation = "a message"): void {
+    if (!hooks.refuse && !options.onError && options.onError !== false) log(violation, operation);
+  }
+
+  function refused({ request }: Requested, refusal: Refusal, cause: unknown, operation?: string): void {
+    notify("hooks.refuse", operation, hooks.refuse && (() => hooks.refuse?.(request, refusal, cause, operation)));
   }
 
   async function authenticate(scope: Scope, request: HttpRequest): Promise<unknown> {
@@ -79,8 +91,13 @@ export function callbacks(
     unknown: (called, unknown) =>
       notify("hooks.unknown", called.operation, hooks.unknown && (() => hooks.unknown?.(called, unknown))),
     refuse(of, refusal, cause, operation) {
-      if (!hooks.refuse && !options.onError && options.onError !== false) warn(cause, operation);
-      notify("hooks.refuse", operation, hooks.refuse && (() => hooks.refuse?.(of.request, refusal, cause, operation)));
+      // A body that is no message at all comes from scanners rather than from clients, and its error quotes it.
+      if (isOfClient(cause) && cause.code === "schema") warn(cause, operation);
+      refused(of, refusal, cause, operation);
+    },
+    refuseFrame(called, refusal, violation) {
+      warn(violation, called.operation);
+      refused(called, refusal, violation, called.operation);
     },
     close: (called, how) => notify("hooks.close", called.operation, hooks.close && (() => hooks.close?.(called, how))),
   };
@@ -102,23 +119,8 @@ export function invoke(call: (() => unknown) | undefined, fail: (error: unknown,
   }
 }
 
-/** Maximum number of kinds of invalid messages to print, so that a client cannot fill the log. */
-const MAX_KINDS = 100;
-
-/** Prints how clients' messages break their schemas: once for each operation and place, because a wrong client repeats it. */
-function warner(): (cause: unknown, operation?: string) => void {
-  const printed = new Set<string>();
-  return (cause, operation = "a message") => {
-    // What is no message at all comes from scanners rather than from clients, and its error quotes it.
-    const isBroken = (error: unknown): error is Violation =>
-      readThrown(() => error instanceof Violation && error.side === "client" && error.code === "schema", false);
-    if (!isBroken(cause)) return;
-    const kind = [operation, cause.subject, cause.flaws[0]?.at.replace(/\d+/g, "0")].join(" ");
-    if (printed.has(kind) || printed.size >= MAX_KINDS) return;
-    printed.add(kind);
-    console.warn(`@parlance/server: ${operation} was refused, printed once: ${cause.message}`);
-  };
-}
+const isOfClient = (error: unknown): error is Violation =>
+  readThrown(() => error instanceof Violation && error.side === "client", false);
 
 function reporter(onError: CallbackOptions["onError"]): Callbacks["report"] {
   if (onError === false) return () => {};

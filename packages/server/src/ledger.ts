@@ -313,5 +313,5 @@ export function weigh(text: string): number {
 
 /** Weighs a frame: its characters, unless its message takes more than four times as many bytes. */
 export function weighFrame(text: string): number {
-  return Math.max(text.length, weigh(text) / 4);
+  return Math.max(text.length, Math.ceil(weigh(text) / 4));
 }

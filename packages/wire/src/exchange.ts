@@ -260,3 +260,16 @@ export class Busy {
     if (answered && !answered.partial) this.#busy.delete(answered.ask.exchange.busy);
   }
 }
+
+/** A promise that a signal can reject early. Its listener is removed once it settles, because a signal may outlive thousands of asks. */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal, abort: (reason: unknown) => void): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => {
+      abort(signal.reason);
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    const release = () => signal.removeEventListener("abort", onAbort);
+    promise.then(resolve, reject).then(release);
+  });
+}

@@ -2,7 +2,7 @@ import type { AskOptions, Channel, Closed } from "./contract/calls.js";
 import type { Side } from "./contract/contract.js";
 import type { AnyMessage } from "./contract/schema.js";
 import { Disconnected, disconnected, misuse, notify, Violation } from "./errors.js";
-import { type Busy, OpenAsks, type Waiting } from "./exchange.js";
+import { abortable, type Busy, OpenAsks, type Waiting } from "./exchange.js";
 import type { AnyContract, Codec, Unknown } from "./message.js";
 import { type Pace, PacedPort } from "./pace.js";
 import type { Port } from "./port.js";
@@ -152,7 +152,7 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     const size = options.weigh?.(text) ?? text.length;
     if (size > maxSize) {
       options.tooLarge?.(text);
-      throw new Violation(`a frame of ${Math.round(size)} characters or more is over the limit of ${maxSize}`, {
+      throw new Violation(`a frame of ${size} characters or more is over the limit of ${maxSize}`, {
         code: "too_large",
         protocol: contract.name,
         side: peer,
@@ -383,19 +383,6 @@ export function link(contract: AnyContract, socket: Port, options: LinkOptions):
     unconfirmed: () => unheard,
     fail,
   };
-}
-
-/** A promise that a signal can reject early. Its listener is removed once it settles, because a signal may outlive thousands of asks. */
-function abortable<T>(promise: Promise<T>, signal: AbortSignal, abort: (reason: unknown) => void): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const onAbort = () => {
-      abort(signal.reason);
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", onAbort, { once: true });
-    const release = () => signal.removeEventListener("abort", onAbort);
-    promise.then(resolve, reject).then(release);
-  });
 }
 
 export { type Answered, Busy, OpenAsks, type Waiting } from "./exchange.js";

@@ -13,7 +13,8 @@ import {
   rpcError,
   rpcRefusal,
 } from "./rpc/error.js";
-import { ERROR, type Flawed, flawOfHead, RESULT, type RpcMessage, rpcDecoder, rpcEncoder } from "./rpc/frame.js";
+import { type Flawed, flawOfHead } from "./rpc/flaw.js";
+import { ERROR, RESULT, type RpcMessage, rpcDecoder, rpcEncoder } from "./rpc/frame.js";
 import { type Answer, Incoming, type Request } from "./rpc/incoming.js";
 import { Outgoing } from "./rpc/outgoing.js";
 
@@ -331,5 +332,6 @@ function checked(check: Check, result: unknown, origin: Parameters<typeof assert
   return result;
 }
 
+export { violationLog } from "./rpc/flaw.js";
 export type { RpcMessage } from "./rpc/frame.js";
 export { keyOf } from "./rpc/outgoing.js";

@@ -1,7 +1,7 @@
 import type { AnyContract, Port } from "@parlance/wire";
-import { brief, misuse, Refusal } from "@parlance/wire/errors";
+import { brief, misuse, Refusal, type Violation } from "@parlance/wire/errors";
 import { type AnyChannel, type Link, link } from "@parlance/wire/link";
-import { type RpcHandlers, rpcPeer } from "@parlance/wire/rpc";
+import { type RpcHandlers, rpcPeer, violationLog } from "@parlance/wire/rpc";
 import { ANSWER_WITHIN, type ConnectOptions, MAX_MESSAGE_SIZE, MAX_QUEUED, paceOf } from "../options.js";
 
 /** Opens the client's side of a channel with methods over a port. The caller's signal ends it. */
@@ -25,7 +25,7 @@ export function linkMethods(
     maxQueued,
     refuse: refusalOf,
     failed: (error) => made.fail(error, 1011, "a handler failed"),
-    onViolation: connection.onViolation ?? (() => {}),
+    onViolation: connection.onViolation ?? printed(`a frame of ${contract.name}.${channel}`),
   });
   const made = link(contract, port, {
     channel,
@@ -43,6 +43,12 @@ export function linkMethods(
   // Leaves out the reading methods of other channels: they would take messages from the handlers.
   const opened = { call, notify, close, closed, [Symbol.asyncDispose]: dispose };
   return { ...made, channel: opened as Partial<AnyChannel> as AnyChannel };
+}
+
+/** The default of `onViolation`: the channel goes on, and its user can see why a message is missing. */
+function printed(what: string): (violation: Violation) => void {
+  const log = violationLog("@parlance/client");
+  return (violation) => log(violation, what);
 }
 
 /** The agent gets the reason in the editor's own words: both belong to one user. */

@@ -32,7 +32,7 @@ export async function carryChannel(
     await callbacks.request(call, called);
     refuseLeftOut(context, name);
     const scope = call.child("channels");
-    scope.add(() => call.close());
+    scope.add(() => call.close(scope.reason));
     ledger.take(owner, "stream", scope);
     const running = new Set<Promise<unknown>>();
     const handlers = { ...context.handlers, [name]: watched(context.handlers[name]!, running) };

@@ -272,7 +272,7 @@ async function linked(context: Context, called: Called, port: Port, scope: Scope
     },
     onViolation(violation) {
       const refusal = refusalOf(violation);
-      callbacks.refuse(called, refusal, violation, name);
+      callbacks.refuseFrame(called, refusal, violation);
       // A channel without a message for it has its close code alone.
       if (violation.code === "too_large" || described.fault === undefined) throw violation;
       try {

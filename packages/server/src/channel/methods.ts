@@ -64,7 +64,7 @@ class Methods {
         return refusal;
       },
       failed: (error) => reportHidden(context, error, "handler", name),
-      onViolation: (violation) => callbacks.refuse(called, refusalOf(violation), violation, name),
+      onViolation: (violation) => callbacks.refuseFrame(called, refusalOf(violation), violation),
     });
   }
 

@@ -1,4 +1,4 @@
-import { carriersOf, type Port, type PortEvents } from "@parlance/wire";
+import { carriersOf, type Port, type PortEvents, Violation } from "@parlance/wire";
 import { assertForms, assertLimits, type Forms, misuse } from "@parlance/wire/errors";
 import { encodeLine, LineReader } from "@parlance/wire/lines";
 import { Scope, until } from "@parlance/wire/scope";
@@ -23,7 +23,7 @@ const FORMS: Forms = { channel: "a string" };
  * Standard output is the protocol's alone, from now on: `console.log` and `process.stdout.write` write to standard error. The end of standard
  * input ends the conversation and aborts its handlers' signals; SIGTERM and SIGINT drain the app.
  *
- * @throws `TypeError` for a wrong option, `Refusal` where the channel is refused
+ * @throws `TypeError` for a wrong option, `Refusal` where the channel is refused, `Violation` where a frame of the client ended the conversation
  */
 export async function stdio(app: App, options: StdioOptions = {}): Promise<void> {
   const channel = channelOf(app, options);
@@ -48,6 +48,7 @@ export async function stdio(app: App, options: StdioOptions = {}): Promise<void>
     port.release();
     for (const signal of SIGNALS) process.off(signal, drain);
   }
+  if (call.reason instanceof Violation) throw call.reason;
 }
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;

@@ -97,6 +97,26 @@ describe("stdio", () => {
     expect(await ended).toMatchObject({ code: 0, said: expect.stringContaining("aborted") });
   });
 
+  it.each([
+    ["over the limit", "x".repeat(1_100_000), "a frame of 1100000 characters or more is over the limit of 1048576"],
+    ["over the limit, and has no end", "x".repeat(4_000_000), "characters or more is over the limit of 1048576"],
+  ])("ends with an error, and reports it, where a line is %s", async (_, text, reason) => {
+    const { child, ended, opened } = start("logs");
+    await opened();
+    child.stdin.write(text.length > 2_000_000 ? text : `${text}\n`);
+    const { code, said } = await ended;
+    expect(code).toBe(1);
+    expect(said).toMatch(new RegExp(`@parlance/server: session was refused, printed once: .*${reason}`));
+    expect(said).not.toContain("the conversation is over");
+  });
+
+  it("reads a last line whose end is missing", async () => {
+    const { child, ended, opened } = start("turn");
+    await opened();
+    child.stdin.end('{"action":"list_files"}');
+    expect((await ended).said).toContain("got list_files");
+  });
+
   it("takes no more from its client than the handler reads", async () => {
     const started = program(process.execPath, asArgs("turn"));
     await using channel = await connect(based, started).session();

@@ -1,3 +1,5 @@
+import type { Check, Reads } from "../contract/check.js";
+import type { Side } from "../contract/contract.js";
 import type { RpcId } from "../contract/rpc.js";
 import type { AnyMessage } from "../contract/schema.js";
 import { brief, MAX_NAME, Violation } from "../errors.js";
@@ -13,6 +15,7 @@ import {
   type Written,
 } from "../message.js";
 import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, type RpcError } from "./error.js";
+import { type Flawed, flawOf, isId } from "./flaw.js";
 
 /** A frame in memory. Only those of requests and answers have an id. */
 export interface RpcMessage extends AnyMessage {
@@ -20,14 +23,6 @@ export interface RpcMessage extends AnyMessage {
   readonly params?: unknown;
   readonly result?: unknown;
   readonly error?: RpcError;
-}
-
-/** What follows from a frame that breaks the protocol. */
-export interface Flawed {
-  /** The error that it is answered with; none for an answer. */
-  readonly reply?: { readonly id: RpcId; readonly code: number };
-  /** The ids of the answers in it, which end their requests. */
-  readonly ends?: readonly RpcId[];
 }
 
 /** The names of the messages that answer requests. */
@@ -48,6 +43,62 @@ export function rpcEncoder(contract: AnyContract, options: CodecOptions): (messa
   };
 }
 
+/** A frame that the contract defines. */
+interface Known {
+  readonly isRequest: boolean;
+  readonly check: Check;
+  readonly origin: { readonly protocol: string; readonly side: Side; readonly subject: string };
+}
+
+function framesOf(contract: AnyContract, { side, names, checks, reads }: DecoderOptions): Map<string, Known> {
+  return new Map(
+    names.map((name) => [
+      name,
+      {
+        isRequest: contract.methods?.[name]?.result !== undefined,
+        check: checkOf(contract, checks!, contract.messages[name]!.schema, reads),
+        origin: { protocol: contract.name, side, subject: name },
+      },
+    ]),
+  );
+}
+
+type Refuse = (what: string, id: RpcId | undefined, subject?: string) => never;
+type Origin = { readonly protocol: string; readonly side: Side };
+
+/** Refuses a frame that is none of JSON-RPC. With an id it is answered. */
+function refusing(origin: Origin, flawed: (what: Flawed) => void): Refuse {
+  return (what, id, subject) => {
+    if (id !== undefined) flawed({ reply: { id, code: INVALID_REQUEST } });
+    throw new Violation(what, { code: "not_a_request", ...origin, subject });
+  };
+}
+
+/** Parses a frame to the form that the contract documents. */
+function parser(
+  origin: Origin,
+  reads: Reads | undefined,
+  refuse: Refuse,
+  flawed: (what: Flawed) => void,
+): (text: string) => JsonObject {
+  return (text) => {
+    let body: unknown;
+    try {
+      body = parseJson(text, origin);
+    } catch (error) {
+      const isText = error instanceof Violation && error.code === "malformed_json";
+      flawed(isText ? { reply: { id: null, code: PARSE_ERROR } } : flawOf(JSON.parse(text)));
+      throw error;
+    }
+    if (reads?.message) body = reads.message(body);
+    if (Array.isArray(body)) {
+      flawed(flawOf(body));
+      return refuse("a batch is not supported", undefined);
+    }
+    return isObject(body) ? body : refuse("a frame is a JSON object", null);
+  };
+}
+
 /**
  * Decodes the frames of the peer. A request that the contract does not have is read too, because it is answered. `flawed` is called before
  * a `Violation` is thrown, where the frame gets an answer.
@@ -58,45 +109,16 @@ export function rpcDecoder(
   flawed: (answer: Flawed) => void,
 ): (written: Written) => Read {
   const origin = { protocol: contract.name, side };
-  const known = new Map(
-    names.map((name) => [
-      name,
-      {
-        isRequest: contract.methods?.[name]?.result !== undefined,
-        check: checkOf(contract, checks!, contract.messages[name]!.schema, reads),
-        origin: { ...origin, subject: name },
-      },
-    ]),
-  );
-
+  const known = framesOf(contract, { side, names, checks, reads });
   const [forResult, forError] = [RESULT, ERROR].map((name) => known.get(name));
   known.delete(RESULT);
   known.delete(ERROR);
 
-  function refuse(what: string, id: RpcId | undefined, subject?: string): never {
-    if (id !== undefined) flawed({ reply: { id, code: INVALID_REQUEST } });
-    throw new Violation(what, { code: "not_a_request", ...origin, subject });
-  }
-
-  function parse(text: string): JsonObject {
-    let body: unknown;
-    try {
-      body = parseJson(text, origin);
-    } catch (error) {
-      const isText = error instanceof Violation && error.code === "malformed_json";
-      flawed(isText ? { reply: { id: null, code: PARSE_ERROR } } : flawOf(JSON.parse(text)));
-      throw error;
-    }
-    if (reads.message) body = reads.message(body);
-    if (Array.isArray(body)) {
-      flawed(flawOf(body));
-      return refuse("a batch is not supported", undefined);
-    }
-    return isObject(body) ? body : refuse("a frame is a JSON object", null);
-  }
+  const refuse = refusing(origin, flawed);
+  const parse = parser(origin, reads, refuse, flawed);
 
   /** The method of the frame before. Most frames have it, and comparing names is quicker than hashing a string that was just read. */
-  let last: typeof known extends Map<string, infer K> ? K | undefined : never;
+  let last: Known | undefined;
   return ({ data }) => {
     const body = parse(data);
     const { id, method } = body as { readonly id?: RpcId; readonly method?: unknown };
@@ -145,52 +167,6 @@ export function rpcDecoder(
     assertChecked(one.check, body, one.origin);
     return isError ? { type: ERROR, id, error } : { type: RESULT, id, result };
   }
-}
-
-/** Whether a value can be written back as it came. Digits of a larger number are lost when it is read. */
-const isId = (id: unknown): id is RpcId | undefined =>
-  id === undefined ||
-  id === null ||
-  typeof id === "string" ||
-  (typeof id === "number" && Math.abs(id) <= Number.MAX_SAFE_INTEGER);
-
-/** What follows from a frame, or a batch, of which only the ids and the kinds are readable. */
-function flawOf(body: unknown): Flawed {
-  const all = (Array.isArray(body) ? body : [body]).map((one) => (isObject(one) ? one : {}));
-  const idOf = ({ id }: JsonObject): RpcId => (isId(id) ? (id ?? null) : null);
-  const answers = all.filter((one) => one.method === undefined && idOf(one) !== null);
-  const ends = answers.map(idOf);
-  if (answers.length > 0 && answers.length === all.length) return { ends };
-  return { reply: { id: Array.isArray(body) ? null : idOf(all[0]!), code: INVALID_REQUEST }, ends };
-}
-
-/** Characters of a frame over the limit in which its id and kind are looked for. */
-const MAX_HEAD = 4096;
-
-/** A member of an object, with its value where that is a text, a number or a word. */
-const MEMBER = /\s*[{,]\s*("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*"(?=\s*[,}])|[-+.\w]+(?=\s*[,}]))?/y;
-
-/**
- * What follows from a frame over the limit, by the members at its beginning: most peers write the id and the method first. Undefined where it may
- * answer a request that cannot be known.
- */
-export function flawOfHead(text: string): Flawed | undefined {
-  const head = text.slice(0, MAX_HEAD);
-  const first = head.trimStart()[0];
-  if (first !== "{") return first === "[" ? undefined : { reply: { id: null, code: PARSE_ERROR } };
-  const members: JsonObject = {};
-  MEMBER.lastIndex = 0;
-  for (let found = MEMBER.exec(head); found; found = found[2] === undefined ? null : MEMBER.exec(head)) {
-    try {
-      members[JSON.parse(found[1]!)] = JSON.parse(found[2] ?? "{}");
-    } catch {
-      break;
-    }
-  }
-  const { id, method, params } = members;
-  if (method !== undefined || params !== undefined)
-    return { reply: { id: isId(id) ? (id ?? null) : null, code: INVALID_REQUEST } };
-  return ("result" in members || "error" in members) && isId(id) && (id ?? null) !== null ? { ends: [id!] } : undefined;
 }
 
 function read(type: string, id: RpcId | undefined, { params }: JsonObject): { readonly message: RpcMessage } {
