@@ -341,6 +341,7 @@ export class Verifier {
     const read = this.#talk.codec(asked.name, from).decode({ event, data: text });
     if ("unknown" in read) {
       this.#countUnknown(open, this.#nameOf(read.unknown));
+      this.#asks.other(open, from, read.unknown.body);
       return;
     }
     const rereading = this.#talk.rereading(from, text, read.message, event);

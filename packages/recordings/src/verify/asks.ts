@@ -1,6 +1,7 @@
-import type { AnyContract, AnyMessage, Side } from "@parlance/wire";
+import { type AnyContract, type AnyMessage, isObject, type Side } from "@parlance/wire";
 import { keyPath, valueAt } from "@parlance/wire/internal/pointer";
 import { OpenAsks, type Waiting } from "@parlance/wire/link";
+import type { RpcMessage } from "@parlance/wire/rpc";
 import type { Asked } from "../conversation.js";
 import { remember } from "./bounded.js";
 import type { Find, Open } from "./finding.js";
@@ -14,8 +15,14 @@ export interface OpenAsk {
   readonly waiting: Waiting;
 }
 
-/** `hasGaps`: a message that is not in the recording may have asked. */
-type Asks = { readonly [side in Side]: OpenAsks } & { hasGaps?: true };
+/**
+ * `hasGaps`: a message that is not in the recording may have asked. `others` has the ids of requests that the contract does not define, such as those
+ * of extensions.
+ */
+type Asks = { readonly [side in Side]: OpenAsks } & {
+  hasGaps?: true;
+  readonly others: { readonly [side in Side]: Set<unknown> };
+};
 
 /** Matches answers to requests: by session where the contract has them, because an operation may answer what a stream asked. */
 export class SessionAsks {
@@ -30,16 +37,25 @@ export class SessionAsks {
     const { exchanges = [] } = this.#contract;
     if (exchanges.length === 0) return;
     const asks = this.#of(open);
-    const other = asks[from === "client" ? "server" : "client"];
+    const peer = from === "client" ? "server" : "client";
     const isAnswer = exchanges.filter(
       ({ by, answers }) => by !== from && answers.some((one) => one.message === message.type),
     );
-    const isKnown = isAnswer.length === 0 || other.answer(message) || asks.hasGaps;
+    const isOfOther = isAnswer.length > 0 && asks.others[peer].delete((message as RpcMessage).id);
+    const isKnown = isAnswer.length === 0 || isOfOther || asks[peer].answer(message) || asks.hasGaps;
     if (!isKnown && isAnswer.every(({ key }) => key !== undefined))
       find("exchange", `${message.type} answers nothing that is open: ${keysOf(isAnswer, message)}`);
     asks[from].open(message);
     const list = asks[from].list();
     if (list.length > MAX_ASKS) asks[from].withdraw(list[0]!);
+  }
+
+  /** A message that the contract does not define. A request of JSON-RPC is answered, if only with an error. */
+  other(open: Open, from: Side, body: unknown): void {
+    if (!this.#contract.methods || !isObject(body) || body.method === undefined || body.id === undefined) return;
+    const ids = this.#of(open).others[from];
+    ids.add(body.id);
+    if (ids.size > MAX_ASKS) ids.delete(ids.values().next().value);
   }
 
   /** A message that was left out of the recording. */
@@ -77,7 +93,11 @@ export class SessionAsks {
     const name = asked?.session ?? key ?? c;
     const known = this.#asks.get(name);
     if (known) return known;
-    const asks = { client: new OpenAsks(this.#contract, "client"), server: new OpenAsks(this.#contract, "server") };
+    const asks = {
+      client: new OpenAsks(this.#contract, "client"),
+      server: new OpenAsks(this.#contract, "server"),
+      others: { client: new Set(), server: new Set() },
+    };
     remember(this.#asks, name, asks);
     return asks;
   }

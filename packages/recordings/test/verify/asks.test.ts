@@ -1,4 +1,5 @@
 import { contractValue } from "@parlance/language/value";
+import { acp } from "@parlance/protocols/acp";
 import { coven } from "@parlance/protocols/coven";
 import type { AnyContract } from "@parlance/wire";
 import { expect, test } from "vitest";
@@ -173,3 +174,53 @@ test("calls and messages are noted with their line, session and name, unknown an
     { ...call, line: 7, type: "spotted" },
   ]);
 });
+
+const editor = (c: number) => [
+  line(c, "client", { kind: "request", method: "GET", target: "/acp", headers: [], socket: true }),
+  line(c, "server", { kind: "response", status: 101, headers: [] }),
+];
+const rpc = (from: "client" | "server", rest: object) =>
+  line(1, from, { kind: "frame", text: JSON.stringify({ jsonrpc: "2.0", ...rest }) });
+
+const sides = [
+  ["client", "server"],
+  ["server", "client"],
+] as const;
+const EXTENSION = { id: 7, method: "_x/look", params: [1] };
+const cases: readonly (readonly [what: string, asked: object[], answers: object[], found: number])[] = [
+  ["a result", [EXTENSION], [{ id: 7, result: {} }], 0],
+  ["an error", [EXTENSION], [{ id: 7, error: { code: -32601, message: "no" } }], 0],
+  ["its notification, and no answer", [{ method: "_x/note", params: {} }], [], 0],
+  [
+    "a cancel, and the error of that",
+    [EXTENSION, { method: "$/cancel_request", params: { requestId: 7 } }],
+    [{ id: 7, error: { code: -32800, message: "cancelled" } }],
+    0,
+  ],
+  [
+    "the error of a method that nobody has",
+    [{ ...EXTENSION, method: "fly" }],
+    [{ id: 7, error: { code: -32601, message: "no" } }],
+    0,
+  ],
+  [
+    "a second result",
+    [EXTENSION],
+    [
+      { id: 7, result: {} },
+      { id: 7, result: {} },
+    ],
+    1,
+  ],
+  ["a result with another id", [EXTENSION], [{ id: "7", result: {} }], 1],
+  ["a result after its notification", [{ method: "_x/note" }], [{ id: 7, result: {} }], 1],
+];
+test.each(sides.flatMap(([by, peer]) => cases.map(([what, ...rest]) => [by, what, peer, ...rest] as const)))(
+  "an extension of the %s with %s is found only where it breaks JSON-RPC",
+  async (by, _, peer, asked, answers, count) => {
+    const lines = [...asked.map((one) => rpc(by, one)), ...answers.map((one) => rpc(peer, one))];
+    const { found } = await verifiedBy(acp, ...editor(1), ...lines);
+    expect(found.filter((one) => one.startsWith("exchange:"))).toHaveLength(count);
+    expect(found).toHaveLength(count);
+  },
+);
