@@ -1,8 +1,9 @@
+import { readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Json } from "./samples.js";
 
-// A model that follows a script, by the HTTP APIs that agents use: OpenAI's chat completions and Gemini's streams.
+// A model that follows a script, by the HTTP APIs that agents use: OpenAI's chat completions and responses, and Gemini's streams.
 
 /** What it is asked to replace in a file. */
 export interface Edit {
@@ -99,6 +100,50 @@ function generate(response: ServerResponse, { contents, tools = [] }: Json, edit
   return true;
 }
 
+/** The change of a file in the form of Codex, which takes whole lines. */
+function patchOf({ path, from, to }: Edit): string {
+  const line = readFileSync(path, "utf8")
+    .split("\n")
+    .find((one) => one.includes(from));
+  const change = line === undefined ? "" : `@@\n-${line}\n+${line.replace(from, to)}\n`;
+  return `*** Begin Patch\n*** Update File: ${path}\n${change}*** End Patch\n`;
+}
+
+/** OpenAI's responses, streamed, for Codex: it edits by a tool that takes text or an object, or by a shell. */
+function respond(response: ServerResponse, { input, tools = [] }: Json, edit: Edit): boolean {
+  const [user, after] = sinceUser(input, ({ role }) => role === "user");
+  const results = after.filter(({ type = "" }: Json) => type.endsWith("_output")).length;
+  const isHeld = textOf(user?.content).includes(WAIT);
+  const names: string[] = tools.map(({ name }: Json) => name);
+  const tool = ["apply_patch", "shell_command", "exec_command"].find((name) => names.includes(name));
+  const item = (more: object) => ({ id: `item_${input.length}`, status: "completed", ...more });
+  const call = { call_id: `call_${input.length}`, name: tool };
+  const patch = tool === undefined ? "" : patchOf(edit);
+  const shell = { [tool === "exec_command" ? "cmd" : "command"]: `apply_patch <<'EOF'\n${patch}EOF` };
+  const said = { type: "message", role: "assistant", content: [{ type: "output_text", text: DONE, annotations: [] }] };
+  const isCustom = tools.some(({ name, type }: Json) => name === "apply_patch" && type === "custom");
+  const edits = isCustom
+    ? { type: "custom_tool_call", ...call, input: patch }
+    : { type: "function_call", ...call, arguments: JSON.stringify(tool === "apply_patch" ? { input: patch } : shell) };
+  const isCall = tool !== undefined && results === 0 && !isHeld;
+  const done = item(isCall ? edits : said);
+  const send = (type: string, fields: object) => {
+    response.write(`event: ${type}\n`);
+    event(response, { type, ...fields });
+  };
+  const head = { id: "r", object: "response", status: "in_progress", output: [] };
+  send("response.created", { response: head });
+  send("response.output_item.added", { output_index: 0, item: { ...done, ...(!isCall && { content: [] }) } });
+  if (!isCall)
+    for (const delta of DONE.match(/.{1,8}/g)!)
+      send("response.output_text.delta", { item_id: done.id, output_index: 0, content_index: 0, delta });
+  if (isHeld) return false;
+  send("response.output_item.done", { output_index: 0, item: done });
+  const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+  send("response.completed", { response: { ...head, status: "completed", output: [done], usage } });
+  return true;
+}
+
 /** Serves the model. `edit` is what it does when it is prompted. */
 export async function scriptedModel(edit: Edit): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer(async (request, response) => {
@@ -109,7 +154,9 @@ export async function scriptedModel(edit: Edit): Promise<{ readonly url: string;
       ? complete
       : pathname.endsWith(":streamGenerateContent")
         ? generate
-        : undefined;
+        : pathname.endsWith("/responses")
+          ? respond
+          : undefined;
     if (!speak) return void response.writeHead(404).end("{}");
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     if (speak(response, JSON.parse(text), edit)) response.end();
