@@ -62,6 +62,7 @@ export const outline: Section[] = [
     items: [
       { text: "Start here: an agent's backend", link: "/start/agent-backend" },
       { text: "Start here: a whole agent", link: "/start/whole-agent" },
+      { text: "Start here: an agent on a model", link: "/start/model-agent" },
       { text: "Offer an agent to editors", link: "/acp-agent" },
       { text: "Frameworks", link: "/frameworks" },
       { text: "Runtimes", link: "/runtimes" },
