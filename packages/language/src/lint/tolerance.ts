@@ -33,7 +33,7 @@ function* faultsOf(
   const above = checkedBy(steps, places);
   if (above !== undefined) return yield `is below "${above}", where values are only checked; remove it`;
   const types = [schema.type].flat().filter((one) => one !== "null");
-  if (ways.includes("skip") && types.join() !== "array") yield '"skip" is about items, so it needs "type": "array"';
+  if (ways.includes("skip")) yield* skipping(schema, types);
   if (ways.every((way) => way === "skip")) return;
   const owner = places.get(pointer.replace(/\/properties\/[^/]*$/, ""))!;
   if (steps.at(-2) !== "properties") return yield "is not on a property; move it to the property that has the value";
@@ -41,6 +41,18 @@ function* faultsOf(
   const name = steps.at(-1)!.replaceAll("~1", "/").replaceAll("~0", "~");
   const isRequired = ((owner.required ?? []) as string[]).includes(name);
   if (isRequired && !("default" in schema)) yield 'is on a required property, which needs a "default" to be read as';
+}
+
+/** What keeps a list from being read without its invalid items. */
+function* skipping(schema: SchemaObject, types: readonly unknown[]): Generator<string> {
+  const beside = ["prefixItems", ...WHOLE].find((keyword) => keyword in schema);
+  if (types.join() !== "array") yield '"skip" is about items, so it needs "type": "array"';
+  else if (beside === "prefixItems")
+    yield '"skip" moves the items behind one that it leaves out, so it does nothing beside "prefixItems"; remove it';
+  else if (beside !== undefined)
+    yield `"skip" does nothing beside "${beside}", where values are only checked; remove it`;
+  else if (schema.items === undefined || schema.items === true)
+    yield '"skip" is about items that break their schema, so it needs "items"';
 }
 
 /** The keyword above a property that only checks values. */

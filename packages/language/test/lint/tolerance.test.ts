@@ -27,11 +27,25 @@ describe("lint of x-tolerance", () => {
   const words = 'write a list of "default", "skip", "null"';
   const property = "is not on a property; move it to the property that has the value";
   const below = (keyword: string) => `is below "${keyword}", where values are only checked; remove it`;
+  const tuple =
+    '"skip" moves the items behind one that it leaves out, so it does nothing beside "prefixItems"; remove it';
+  const beside = (keyword: string) =>
+    `"skip" does nothing beside "${keyword}", where values are only checked; remove it`;
   it.each<[schema: object, at: string, message: string]>([
     [{ ...word, "x-tolerance": "default" }, "", `is "default"; ${words}`],
     [marked(word), "", `is []; ${words}`],
     [marked(word, "drop"), "", `is ["drop"]; ${words}`],
     [marked(word, "skip"), "", '"skip" is about items, so it needs "type": "array"'],
+    [marked({ type: "array", prefixItems: [word] }, "skip"), "", tuple],
+    [marked({ type: "array", prefixItems: [word], items: word }, "skip"), "", tuple],
+    [marked({ ...list, type: ["null", "array"], prefixItems: [word] }, "skip"), "", tuple],
+    [marked({ ...list, unevaluatedItems: false }, "skip"), "", beside("unevaluatedItems")],
+    [marked({ type: "array" }, "skip"), "", '"skip" is about items that break their schema, so it needs "items"'],
+    [
+      marked({ type: "array", items: true }, "skip"),
+      "",
+      '"skip" is about items that break their schema, so it needs "items"',
+    ],
     [{ type: "array", items: marked(word, "default") }, "/items", property],
     [{ allOf: [marked(word, "null")] }, "/allOf/0", property],
     [{ not: holding(marked(word, "default")) }, "/not/properties/a", below("not")],
