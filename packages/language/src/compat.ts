@@ -158,25 +158,35 @@ function* renamed(old: ContractDocument, now: ContractDocument): Generator<Chang
   }
 }
 
+/**
+ * The side that answers must understand an ask. Servers adopt a contract first, so an ask of a server that is new breaks clients, which cannot
+ * answer it, and one of a client breaks nobody. A method with `needs` is asked only where the other side announces it.
+ */
 function* exchanges(old: ContractDocument, now: ContractDocument): Generator<Change> {
   const name = ({ ask, by, when }: Exchange) => `${by}'s ask ${ask}${when ? ` when ${JSON.stringify(when)}` : ""}`;
   const list = ({ contract }: ContractDocument) => contract.exchanges ?? [];
   const [before, after] = [list(old).map(name), list(now).map(name)];
   const { kept, gone, added } = match(before, after);
-  for (const one of gone)
+  for (const one of gone) {
+    const index = before.indexOf(one);
+    const { ask, by } = list(old)[index]!;
+    const isLeft = by === "server" || writersOf(now, ask).has(by);
     yield inContract(
-      ["client", "server", "source"],
-      `/exchanges/${before.indexOf(one)}`,
+      isLeft ? ["client", "server", "source"] : ["client", "source"],
+      `/exchanges/${index}`,
       `the ${one} no longer has an answer`,
     );
+  }
   for (const one of added) {
     const index = after.indexOf(one);
     const { ask, by } = list(now)[index]!;
-    const known = ask in old.contract.messages;
+    const isSent = writersOf(old, ask).has(by);
+    const isAnnounced = !isSent && now.contract.methods?.[ask]?.needs !== undefined;
     yield inContract(
-      !known ? [] : by === "server" ? ["client", "source"] : ["source"],
+      [...(by === "server" && !isAnnounced ? (["client"] as const) : []), ...(isSent ? (["source"] as const) : [])],
       `/exchanges/${index}`,
       `the ${one} now expects an answer`,
+      by === "server" && !isSent && !isAnnounced ? "existing clients do not know it, and cannot answer" : undefined,
     );
   }
   for (const one of kept) {
