@@ -38,29 +38,48 @@ export interface Secrets {
 
 /** What `x-secret` marks: parameters, and properties by their own schema, by that of their items, or by one that they refer to. */
 export function secretsOf({ operations = {}, channels = {} }: Source, schemas: Iterable<SchemaObject>): Secrets {
-  const roots = [...schemas];
-  const byId = { schemas: Object.fromEntries(roots.map((root) => [String(root.$id), root])) };
   const names = new Set<string>();
-  const marked = new Set<Schema>();
   for (const { parameters = {} } of [operations, channels].flatMap((kind) => Object.values<Source>(kind)))
     for (const [name, parameter] of Object.entries<Source>(parameters))
       if (parameter["x-secret"] === true) names.add(name);
-  for (const root of roots)
-    for (const { schema } of subschemas(root))
-      for (const [name, property] of Object.entries((schema.properties ?? {}) as Record<string, Schema>))
-        if (mark(property, String(root.$id), new Set())) names.add(name);
-  return { names: [...names].sort(), schemas: marked };
+  const roots = [...schemas];
+  const all = roots.flatMap((root) => subschemas(root).map(({ schema }) => ({ schema, base: String(root.$id) })));
+  const isMarked = (schema: Schema) => typeof schema === "object" && schema["x-secret"] === true;
+  if (!all.some(({ schema }) => isMarked(schema))) return { names: [...names].sort(), schemas: new Set() };
 
-  function mark(schema: Schema, base: string, seen: Set<Schema>): boolean {
-    if (typeof schema !== "object" || schema === null || seen.has(schema)) return false;
-    seen.add(schema);
-    const is = schema["x-secret"] === true;
-    if (is) marked.add(schema);
+  const byId = { schemas: Object.fromEntries(roots.map((root) => [String(root.$id), root])) };
+  const [inward, outward] = [new Map<Schema, Schema[]>(), new Map<Schema, Schema[]>()];
+  for (const { schema, base } of all) {
     const found = typeof schema.$ref === "string" ? locate(byId, base, schema.$ref) : undefined;
-    const referred = found !== undefined && mark(found.schema, String(byId.schemas[found.title]?.$id), seen);
-    const inner = innerOf(schema).filter((one) => mark(one, base, seen));
-    return is || referred || inner.length > 0;
+    for (const one of [...innerOf(schema), ...(found ? [found.schema] : [])]) {
+      listIn(inward, schema).push(one);
+      listIn(outward, one).push(schema);
+    }
   }
+  const properties = all.flatMap(({ schema }) =>
+    Object.entries((schema.properties ?? {}) as Readonly<Record<string, Schema>>),
+  );
+  // From the marks to the properties, and back, each schema once: a ring can have thousands.
+  const leading = reached(outward, all.map(({ schema }) => schema).filter(isMarked));
+  for (const [name, schema] of properties) if (leading.has(schema)) names.add(name);
+  const known = reached(
+    inward,
+    properties.map(([, schema]) => schema),
+  );
+  return { names: [...names].sort(), schemas: new Set([...known].filter(isMarked)) };
+}
+
+function listIn(lists: Map<Schema, Schema[]>, schema: Schema): Schema[] {
+  const list = lists.get(schema) ?? [];
+  lists.set(schema, list);
+  return list;
+}
+
+/** The schemas that these lead to, themselves first. */
+function reached(edges: ReadonlyMap<Schema, readonly Schema[]>, from: readonly Schema[]): ReadonlySet<Schema> {
+  const found = new Set(from);
+  for (const one of found) for (const next of edges.get(one) ?? []) found.add(next);
+  return found;
 }
 
 function innerOf(schema: SchemaObject): Schema[] {

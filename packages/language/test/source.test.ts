@@ -51,6 +51,27 @@ describe("What is marked as a secret", () => {
     },
   );
 
+  test.each(["items", "additionalProperties", "$ref"])(
+    "is found at the end of 5,000 schemas, and in a ring, by %s",
+    (word) => {
+      const length = 5000;
+      const next = (at: number) => ({ $ref: `#/$defs/d${at % length}` });
+      const through = (at: number) => (word === "$ref" ? next(at) : { [word]: next(at) });
+      for (const isRing of [true, false]) {
+        const definitions = Array.from({ length }, (_, at) => [
+          `d${at}`,
+          at < length - 1 || isRing ? through(at + 1) : secret,
+        ]);
+        const $defs = {
+          ...Object.fromEntries(definitions),
+          ...(isRing && { d7: { ...through(8), "x-secret": true } }),
+        };
+        const { names, schemas } = secretsOf({}, [schema("a", { p: next(0), q: { type: "string" } }, { $defs })]);
+        expect([names, schemas.size]).toEqual([["p"], 1]);
+      }
+    },
+  );
+
   test("does not count for a property whose own property it is, nor in a value", () => {
     const { names } = secretsOf({}, [
       schema("a", { p: { properties: { q: secret } }, not: { not: secret }, v: { const: secret, examples: [secret] } }),

@@ -72,7 +72,18 @@ function* inPlace(
   base: string,
   seen: Set<Schema>,
 ): Generator<SchemaObject> {
-  seen.add(schema);
+  const stack = [{ schema, base }];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    if (seen.has(next.schema)) continue;
+    seen.add(next.schema);
+    const inner = appliedBy(schemas, next.schema, next.base);
+    for (const one of inner) yield one.schema;
+    stack.push(...inner.reverse());
+  }
+}
+
+/** The schemas that one applies itself to its own value, each with the id that its references count from. */
+function appliedBy(schemas: Readonly<Record<string, SchemaObject>>, schema: SchemaObject, base: string) {
   const inner: { schema: Schema | undefined; base: string }[] = [
     ...inPlaceLists.flatMap((keyword) => (Array.isArray(schema[keyword]) ? (schema[keyword] as Schema[]) : [])),
     ...inPlaceOnes.map((keyword) => schema[keyword] as Schema | undefined),
@@ -80,11 +91,7 @@ function* inPlace(
   ].map((one) => ({ schema: one, base }));
   const found = typeof schema.$ref === "string" ? locate({ schemas }, base, schema.$ref) : undefined;
   if (found !== undefined) inner.push({ schema: found.schema, base: String(schemas[found.title]!.$id) });
-  for (const { schema: one, base: from } of inner) {
-    if (typeof one !== "object" || one === null) continue;
-    yield one;
-    if (!seen.has(one)) yield* inPlace(schemas, one, from, seen);
-  }
+  return inner.filter((one): one is { schema: SchemaObject; base: string } => Object(one.schema) === one.schema);
 }
 
 /** Each `unevaluatedItems` beside a `contains`, in the same schema or in one for the same value: its validator does not count what `contains` finds. */

@@ -44,11 +44,17 @@ export function vocabulary(
       ajv.getSchema(String(schema.$id));
     } catch (error) {
       broken.add(file);
-      findings.push({ rule: "keyword", file, pointer: "", message: (error as Error).message });
+      findings.push({ rule: "keyword", file, pointer: "", message: reasonOf(error) });
     }
   }
   return { findings, broken };
 }
+
+/** A validator is compiled inside the one that refers to it. A chain is compiled from its end, but a ring has none. */
+const reasonOf = (error: unknown): string =>
+  error instanceof RangeError
+    ? "leads back to itself by references through some hundreds of other schemas, which is too long to be checked; refer to fewer schemas on the way"
+    : (error as Error).message;
 
 /** A schema without the keywords that have no meaning here. */
 export const significant = (schema: Schema): Schema =>

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { conversations } from "../../src/lint/conversations.js";
 import { loops, references, uncounted, users } from "../../src/lint/references.js";
 import { routes } from "../../src/lint/routes.js";
+import { pets } from "../pets.js";
 import { subject, told } from "../rules.js";
 
 describe("A line of a transcript", () => {
@@ -255,5 +256,39 @@ describe("`unevaluatedItems`", () => {
   test("stands with a `contains` for other values", () => {
     expect(of({ unevaluatedItems: contains, prefixItems: [contains] })).toEqual([]);
     expect(of({ properties: { a: { unevaluatedItems: false }, b: contains } })).toEqual([]);
+  });
+});
+
+describe("references through many schemas", () => {
+  const through = (length: number, isRing: boolean, of: (next: object) => object) =>
+    Object.fromEntries(
+      Array.from({ length }, (_, at) => [
+        `d${at}`,
+        at === length - 1 && !isRing ? { type: "string" } : of({ $ref: `#/$defs/d${(at + 1) % length}` }),
+      ]),
+    );
+  test.each(["allOf", "anyOf"])("are followed to the end of 5,000 by %s", (word) => {
+    const $defs = through(5000, false, (next) => ({ [word]: [next] }));
+    const ring = through(5000, true, (next) => ({ [word]: [next] }));
+    const only = (all: object) =>
+      ({ "a.json": { title: "A", unevaluatedItems: false, $ref: "#/$defs/d0", $defs: all } }) as never;
+    expect([...uncounted({ schemas: only($defs), unreadable: new Set() })]).toEqual([]);
+    expect([
+      ...uncounted({ schemas: only({ ...ring, d4999: { contains: true } }), unreadable: new Set() }),
+    ]).toHaveLength(1);
+  });
+
+  test("are refused in a ring that is too long for its validator", async () => {
+    const $defs = through(1000, true, (next) => ({ type: "array", items: next }));
+    const { files } = pets();
+    const said = { ...JSON.parse(files["messages/said.json"]!), $defs };
+    said.properties.more = { $ref: "#/$defs/d0" };
+    const findings = await lint({ name: "pets", files: { ...files, "messages/said.json": JSON.stringify(said) } });
+    expect(findings).toMatchObject([
+      {
+        file: "messages/said.json",
+        message: expect.stringContaining("too long to be checked; refer to fewer schemas"),
+      },
+    ]);
   });
 });
