@@ -48,6 +48,23 @@ describe.each(sides)("a frame to the %s that breaks JSON-RPC", (side, open) => {
     await close();
   });
 
+  it.runIf(side === "server").each(answers.filter(([what]) => !what.includes("as a text")))(
+    "ends the question of a session whose answer is %s, and reports that",
+    async (_, write, code) => {
+      const { raw, ours, violations, close } = await open({ [asked]: () => answer }, { maxMessageSize: 2000 });
+      // The connection reads the session from here on.
+      raw.send({ id: 1, method: asked, params });
+      await raw.next();
+      const answered = ours.ask(called, params);
+      answered.catch(() => {});
+      const { id } = await raw.next();
+      raw.write(write(JSON.stringify(id) as unknown as number));
+      await expect(answered).rejects.toMatchObject({ name: "Refusal", code: "invalid_request" });
+      expect(violations.map((one) => one.code)).toEqual([code]);
+      await close();
+    },
+  );
+
   it("reads an answer that repeats its id as a text, and reports that", async () => {
     const { raw, ours, violations, close } = await open();
     const answered = ours.call(called, params);
