@@ -11,14 +11,14 @@
 const atOnce = /./;
 const all = {
   // No stream of these protocols can be opened again.
-  streams: /(accepts|adapted|channel|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
-  channels: /(accepts|adapted|methods|open-stream|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
-  methods: /(accepts|adapted|open-stream|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
+  streams: /(accepts|adapted|channel|joining|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
+  channels: /(accepts|adapted|methods|open-stream|joining|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
+  methods: /(accepts|adapted|open-stream|joining|reopening|resuming|resumable|transfer|causes|unusual)[-.]/,
 };
 const resumed = {
-  streams: /(accepts|adapted|channel|reopening|transfer|unusual)[-.]/,
-  channels: /(accepts|adapted|methods|open-stream|reopening|transfer|unusual)[-.]/,
-  methods: /(accepts|adapted|open-stream|reopening|transfer|unusual)[-.]/,
+  streams: /(accepts|adapted|channel|joining|reopening|transfer|unusual)[-.]/,
+  channels: /(accepts|adapted|methods|open-stream|joining|reopening|transfer|unusual)[-.]/,
+  methods: /(accepts|adapted|open-stream|joining|reopening|transfer|unusual)[-.]/,
 };
 
 const client = (protocol, when, limit, left) => ({

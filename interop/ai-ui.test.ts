@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Chat } from "@ai-sdk/react";
 import { connect } from "@parlance/client";
@@ -180,10 +180,10 @@ const examples = readSchemas("ai-ui")
   .filter(({ type }) => type !== undefined && nameOf(type) in aiUi.messages);
 
 /** Our client of a server that answers every request so. */
-async function connected(answer: (response: ServerResponse) => void) {
+async function connected(answer: (response: ServerResponse, request: IncomingMessage) => void) {
   const server = createServer((request, response) => {
     request.resume();
-    answer(response);
+    answer(response, request);
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void server.close());
   await new Promise((resolve) => server.once("listening", resolve));
@@ -210,6 +210,28 @@ describe("our client with the official server", () => {
       ["data-weather", undefined],
       ["data-progress", true],
     ]);
+  });
+
+  it("takes up an answer that was cut, with every chunk once", async () => {
+    const targets: string[] = [];
+    const chunks = ["a", "b", "c"].map((delta) => ({ type: "text-delta", id: "t", delta }));
+    const client = await connected((response, request) => {
+      targets.push(`${request.method} ${request.url}`);
+      const stream = createUIMessageStream({
+        async execute({ writer }) {
+          writer.write({ type: "text-start", id: "t" });
+          for (const chunk of chunks) writer.write(chunk as UIMessageChunk);
+          if (request.method === "POST") setTimeout(() => response.destroy(), 50);
+          if (request.method === "POST") await new Promise((resolve) => response.once("close", resolve));
+          writer.write({ type: "text-end", id: "t" });
+        },
+      });
+      pipeUIMessageStreamToResponse({ response, stream });
+    });
+    const read: ChatMessage[] = [];
+    for await (const message of client.chat({ id: "c", messages: [], trigger: "submit-message" })) read.push(message);
+    expect(read).toEqual([{ type: "text-start", id: "t" }, ...chunks, { type: "text-end", id: "t" }]);
+    expect(targets).toEqual(["POST /api/chat", "GET /api/chat/c/stream"]);
   });
 
   it("reads no messages where there is no answer to take up", async () => {

@@ -4,7 +4,8 @@ import ts from "typescript";
 import { expect, test } from "vitest";
 import { below, filesIn, root, sources } from "./house.js";
 
-const GENERATED = /^packages\/protocols\/src\//;
+// The second is generated from contract.schema.json, and grows with each keyword.
+const GENERATED = /^packages\/(protocols\/src\/|wire\/src\/contract\/contract\.ts$)/;
 
 /** Files above the limit that are still to be split. A file that is short enough leaves the list, and none may be added. */
 const LONG_FILES: readonly string[] = [

@@ -16,6 +16,7 @@ import { kinds } from "./lint/kinds.js";
 import { methods } from "./lint/methods.js";
 import { names } from "./lint/names.js";
 import { prefixes } from "./lint/prefixes.js";
+import { rejoins } from "./lint/rejoin.js";
 import { routes } from "./lint/routes.js";
 import { idOf, type Rule, type Subject } from "./lint/subject.js";
 import { tags } from "./lint/tags.js";
@@ -41,6 +42,7 @@ const rules: readonly Rule[] = [
   binary,
   tags,
   prefixes,
+  rejoins,
   exchanges,
   methods,
   conversations,

@@ -48,7 +48,8 @@ export function withoutProse(
           operation.answer?.binary ??
           operation.answer?.headers ??
           operation.answer?.none ??
-          operation.answer?.stream?.lines) !== undefined || undefined,
+          operation.answer?.stream?.lines ??
+          operation.answer?.stream?.rejoin) !== undefined || undefined,
       answer: operation.answer && {
         ...documented(operation.answer),
         json: operation.answer.json && title(operation.answer.json),

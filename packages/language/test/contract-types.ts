@@ -23,6 +23,7 @@ const NAMES: Readonly<Record<string, string>> = {
   "/$defs/faults/additionalProperties": "OperationFault",
   "/$defs/text": "TextPlaces",
   "/$defs/stream": "Stream",
+  "/$defs/rejoin": "Rejoin",
   "/$defs/operation": "Operation",
   "/$defs/operation/properties/method": "Method",
   "/$defs/operation/properties/answer": "Answer",
@@ -64,7 +65,7 @@ const DERIVED: Readonly<Record<string, Readonly<Record<string, SchemaObject>>>> 
     },
     transfer: {
       description:
-        "Whether the request or answer has bytes, or the answer has headers, may have no body or is a stream of lines. Derived.",
+        "Whether the request or answer has bytes, or the answer has headers, may have no body or is a stream of lines or one that is joined again. Derived.",
       const: true,
     },
   },

@@ -37,6 +37,7 @@ export type {
   Parameter,
   Profile,
   Reading,
+  Rejoin,
   Reply,
   Retry,
   RpcMethod,

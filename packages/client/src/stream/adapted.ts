@@ -9,8 +9,8 @@ import { readHeaders } from "../transfer.js";
 import type { Begin, Opening, StreamSource } from "./source.js";
 
 /**
- * Opens a stream that is opened again after each loss, whose answer has headers or may have no body, or whose messages are lines. A page with
- * other streams does not load this.
+ * Opens a stream that is opened again or joined after a loss, whose answer has headers or may have no body, or whose messages are lines. A page
+ * with other streams does not load this.
  */
 export async function openAdapted(
   contract: AnyContract,
@@ -21,38 +21,42 @@ export async function openAdapted(
   begin: Begin,
 ): Promise<StreamSource<AnyMessage>> {
   const { status, none, headers: declared, stream } = contract.operations[name]!.answer;
-  const { lines } = stream!;
-  const type = lines ?? "text/event-stream";
   let isNone = false;
   let headers: Readonly<Record<string, unknown>> | undefined;
-  const ask: Requests["ask"] = async (...request) => {
-    const response = await requests.ask(...request);
-    isNone = response.status === none;
-    if (isNone) {
-      discard(response);
-      return new Response("", { headers: { "Content-Type": type } });
-    }
-    const isStream = response.ok && mediaType(response.headers.get("Content-Type")) === type;
-    // Headers of a later join are not those of the stream.
-    if (declared && isStream) headers ??= readHeaders(contract, name, response.headers);
-    if (!lines || !isStream || !response.body) return response;
-    return new Response(response.body.pipeThrough(asEvents(connection.maxMessageSize)), response);
-  };
+  const asking =
+    (called: string, { ask }: Requests): Requests["ask"] =>
+    async (...request) => {
+      const response = await ask(...request);
+      const { answer } = contract.operations[called]!;
+      const { lines } = answer.stream!;
+      const type = lines ?? "text/event-stream";
+      isNone = response.status === answer.none;
+      if (isNone) {
+        discard(response);
+        return new Response("", { headers: { "Content-Type": type } });
+      }
+      const isStream = response.ok && mediaType(response.headers.get("Content-Type")) === type;
+      // Headers of a later join are not those of the stream.
+      if (declared && isStream) headers ??= readHeaders(contract, name, response.headers);
+      if (!lines || !isStream || !response.body) return response;
+      return new Response(response.body.pipeThrough(asEvents(connection.maxMessageSize)), response);
+    };
   // A stream that is nothing ends without one of its end messages.
   const sessionEnded = async () => isNone || opening.sessionEnded();
-  const beginAdapted = (how: Partial<Opening>, connecting: ConnectOptions) =>
+  const adapted: Begin = (how, connecting, given) => {
+    const { name: called = name } = how;
     // Lines have no ids to be resumed by.
-    begin({ ...how, sessionEnded, ...(lines && { key: undefined }) }, connecting, { ...requests, ask });
-  const source = opening.options.reopen
-    ? (await import("./reopening.js").catch(unloaded)).openAgain(contract, connection, name, opening, beginAdapted)
-    : beginAdapted({}, connection);
+    const key = contract.operations[called]!.answer.stream!.lines && { key: undefined };
+    return begin({ ...how, sessionEnded, ...key }, connecting, { ...given, ask: asking(called, given) });
+  };
+  const source = await opened();
   if (!declared && none === undefined) return source;
-  const opened = source.opened.then(() =>
+  const headed = source.opened.then(() =>
     isNone ? { status: none } : { ...(none !== undefined && { status }), ...(declared && { headers }) },
   );
-  opened.catch(() => {});
+  headed.catch(() => {});
   return {
-    opened,
+    opened: headed,
     messages: source.messages,
     get cancelled() {
       return source.cancelled;
@@ -61,6 +65,16 @@ export async function openAdapted(
     text: (messages) => source.text(messages),
     failure: () => source.failure(),
   };
+
+  async function opened(): Promise<StreamSource<AnyMessage>> {
+    if (opening.options.reopen) {
+      const { openAgain } = await import("./reopening.js").catch(unloaded);
+      return openAgain(contract, connection, name, opening, (how, connecting) => adapted(how, connecting, requests));
+    }
+    if (!stream!.rejoin || connection.resume === false) return adapted({}, connection, requests);
+    const { openJoined } = await import("./joining.js").catch(unloaded);
+    return openJoined(contract, connection, requests, name, opening, adapted);
+  }
 }
 
 /** Turns lines of JSON into events, which the rest of the client reads. */

@@ -19,7 +19,7 @@ export async function openStream(
   opening: Opening,
 ): Promise<StreamSource<AnyMessage>> {
   const begin: Begin = (how, connecting, asking) =>
-    openOnce(contract, connecting, asking, name, { ...opening, ...how });
+    openOnce(contract, connecting, asking, { name, ...opening, ...how });
   if (!opening.options.reopen && !contract.operations[name]!.transfer) return begin({}, connection, requests);
   // Only a page with such a stream loads what that needs.
   const { openAdapted } = await import("./adapted.js").catch(unloaded);
@@ -30,8 +30,7 @@ function openOnce(
   contract: AnyContract,
   connection: ConnectOptions,
   requests: Requests,
-  name: string,
-  { input, options: { headers, signal }, key, sessionEnded, over }: Opening,
+  { name, input, options: { headers, signal }, key, sessionEnded, over }: Opening & { readonly name: string },
 ): StreamSource<AnyMessage> {
   const { ask } = requests;
   const what = `${contract.name}.${name}`;

@@ -1,7 +1,7 @@
 import type { AnyContract, AnyMessage, ConnectionChange } from "@parlance/wire";
 import { Disconnected, misuse, notify, Refusal } from "@parlance/wire/errors";
 import { newKey } from "@parlance/wire/resume-key";
-import { type Lifetime, lifetime } from "../lifetime.js";
+import { coded, type Lifetime, lifetime } from "../lifetime.js";
 import type { ConnectOptions } from "../options.js";
 import { type Rejoins, rejoining } from "../rejoin.js";
 import { type Buffer, buffer } from "./buffer.js";
@@ -12,7 +12,18 @@ const GRACE = 90;
 /** Milliseconds after which an open stream resets the budget, even when it sent only comments. */
 const PROVED = 30_000;
 
-type BeginAgain = (how: Partial<Opening>, connection: ConnectOptions) => StreamSource<AnyMessage>;
+export type BeginAgain = (how: Partial<Opening>, connection: ConnectOptions) => StreamSource<AnyMessage>;
+
+/** How a stream is opened again. */
+export interface Again {
+  readonly begin: BeginAgain;
+  /** Whether another opening can make up for a loss. */
+  readonly canFollow: (lost: Disconnected) => boolean;
+  /** The error of a stream whose opening is refused for good. */
+  readonly refused: (error: unknown, lost: Disconnected) => unknown;
+  /** The text of the messages. */
+  readonly text: (messages: AsyncIterable<AnyMessage>) => Promise<string>;
+}
 
 /** Sends a GET whose answer is a stream, and sends it again after each loss. */
 export function openAgain(
@@ -26,18 +37,25 @@ export function openAgain(
   const { method } = contract.operations[name]!;
   if (method !== "GET")
     throw misuse(`${what} is a ${method}: to open it again would do it twice. Call it again if that is meant`);
-  return new ReopenedStream(what, connection, opening, begin);
+  return new ReopenedStream(what, connection, opening, {
+    begin,
+    canFollow: () => true,
+    refused: (error) => error,
+    text: () => {
+      throw misuse(`${what} may repeat its text when it is opened again: read its messages`);
+    },
+  });
 }
 
 /** Presents the streams opened after each loss as one stream. Each has its own key and its own joins. */
-class ReopenedStream implements StreamSource<AnyMessage> {
+export class ReopenedStream implements StreamSource<AnyMessage> {
   readonly opened: Promise<unknown>;
   readonly messages: Buffer<AnyMessage>;
   readonly #what: string;
   readonly #connection: ConnectOptions;
   readonly #onConnection: ConnectOptions["onConnection"];
   readonly #opening: Opening;
-  readonly #begin: BeginAgain;
+  readonly #again: Again;
   readonly #life: Lifetime;
   readonly #rejoins: Rejoins;
   readonly #batches = this.#read();
@@ -49,10 +67,10 @@ class ReopenedStream implements StreamSource<AnyMessage> {
   #cancelled = false;
   #finished = false;
 
-  constructor(what: string, connection: ConnectOptions, opening: Opening, begin: BeginAgain) {
+  constructor(what: string, connection: ConnectOptions, opening: Opening, again: Again) {
     this.#what = what;
     this.#opening = opening;
-    this.#begin = begin;
+    this.#again = again;
     this.messages = buffer(() => {
       this.#batches
         .next()
@@ -84,9 +102,13 @@ class ReopenedStream implements StreamSource<AnyMessage> {
     this.opened.catch((error: unknown) => this.#finish({ error }));
   }
 
-  text(): Promise<string> {
-    const repeated = `${this.#what} may repeat its text when it is opened again: read its messages`;
-    return Promise.reject(misuse(repeated));
+  async text(messages: AsyncIterable<AnyMessage>): Promise<string> {
+    const text = await this.#again.text(messages);
+    // What came before the cancel is not the text.
+    if (this.#cancelled) throw coded(new DOMException("the stream was cancelled", "AbortError"));
+    const refusal = await this.failure();
+    if (refusal) throw refusal;
+    return text;
   }
 
   failure(): Promise<Refusal | undefined> {
@@ -116,7 +138,7 @@ class ReopenedStream implements StreamSource<AnyMessage> {
           yield value;
         } catch (error) {
           if (this.#cancelled) return;
-          if (!this.#openedAt || !(error instanceof Disconnected)) throw error;
+          if (!this.#openedAt || !(error instanceof Disconnected) || !this.#again.canFollow(error)) throw error;
           if (!(await this.#reopen(error))) return;
         }
       }
@@ -142,7 +164,7 @@ class ReopenedStream implements StreamSource<AnyMessage> {
       const refused = await next.opened.then(
         () => undefined,
         (error: unknown) => {
-          if (!(error instanceof Refusal && error.retryable)) throw error;
+          if (!(error instanceof Refusal && error.retryable)) throw this.#again.refused(error, lost);
           lost.cause = error;
           return (error.retryAfter ?? 0) * 1000;
         },
@@ -171,7 +193,7 @@ class ReopenedStream implements StreamSource<AnyMessage> {
       this.#retry = retry;
       request.release();
     };
-    return this.#begin({ key, options: { ...this.#opening.options, signal: request.signal }, over }, connection);
+    return this.#again.begin({ key, options: { ...this.#opening.options, signal: request.signal }, over }, connection);
   }
 
   #notify(change: ConnectionChange): void {

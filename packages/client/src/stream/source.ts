@@ -21,6 +21,8 @@ export interface StreamSource<M> {
 }
 
 export interface Opening {
+  /** The operation, where it is not the one that was called. */
+  readonly name?: string;
   readonly input: Input;
   readonly options: ReopenOptions;
   /** Absent where nothing is resumed. */

@@ -3,6 +3,7 @@ import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { assemble } from "@parlance/language/load";
 import { contractValue } from "@parlance/language/value";
+import { aiUi } from "@parlance/protocols/ai-ui";
 import { based } from "@parlance/protocols/based";
 import { emacsAgent } from "@parlance/protocols/emacs-agent";
 import { foldGateway } from "@parlance/protocols/fold-gateway";
@@ -56,6 +57,10 @@ const parts: Readonly<Record<string, readonly [call: (connect: Connect) => Promi
   ],
   "stream/reopening.js": [
     (connect) => last(connect(emacsAgent, resuming).events({ session_id: "s" }, { reopen: true })),
+    lost(true),
+  ],
+  "stream/joining.js": [
+    (connect) => last(connect(aiUi, resuming).chat({ id: "c", messages: [], trigger: "submit-message" })),
     lost(true),
   ],
   "channel/channel.js": [(connect) => connect(based, resuming).session(), lost(true)],

@@ -207,6 +207,12 @@ function* stream({ now }: Versions, a: Stream, b: Stream, at: string): Generator
       `${at}/sentinel`,
       `the event that ends the stream was ${say(a.sentinel)} and is ${say(b.sentinel)}`,
     );
+  if (!same(a.rejoin, b.rejoin))
+    yield inContract(
+      a.rejoin === undefined ? [] : ["client"],
+      `${at}/rejoin`,
+      `how a cut stream is joined again was ${say(a.rejoin)} and is ${say(b.rejoin)}`,
+    );
   if (a.lines !== b.lines)
     yield inContract(["client"], `${at}/lines`, `the stream was ${framing(a)} and is ${framing(b)}`);
   yield* readings(a, b, at);

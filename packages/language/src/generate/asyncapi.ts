@@ -129,6 +129,7 @@ function streamOperation(document: ContractDocument, name: string, { method, bod
   const { none, stream } = answer;
   const notes = [
     stream!.sentinel && `The event \`data: ${stream!.sentinel}\` ends the stream.`,
+    stream!.rejoin && `A stream that was cut is joined again by ${stream!.rejoin.operation}.`,
     none && `The status ${none} is an answer with no messages.`,
   ].filter(Boolean);
   const prose = notes.length === 0 ? {} : { description: notes.join(" ") };

@@ -80,6 +80,7 @@ function operationOf(document: ContractDocument, name: string, operation: Operat
     body && `Body: ${schemaLink(document, body)}.`,
     operation.binary && `Body: bytes of ${code(operation.binary)}.`,
     answer,
+    stream?.rejoin && `A stream that was cut is joined again by ${code(stream.rejoin.operation)}.`,
     none === undefined ? undefined : `Answers ${none} with no body, instead.`,
     headersOf(told),
     table(

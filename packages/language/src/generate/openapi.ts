@@ -151,6 +151,7 @@ function answerOf(document: ContractDocument, { name, operation, told }: Part): 
         ].join("\n"),
         // OpenAPI 3.1 cannot describe the items of a stream.
         ...(stream.sentinel !== undefined && { "x-sentinel": stream.sentinel }),
+        ...(stream.rejoin !== undefined && { "x-rejoin": stream.rejoin }),
         "x-messages": Object.fromEntries(stream.messages.map((message) => [message, ref(messages[message]!.schema)])),
       },
       ...(example !== undefined && { example }),

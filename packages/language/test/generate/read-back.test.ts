@@ -66,12 +66,12 @@ const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
 /** Media types with the schemas and examples that they have. */
 const mediaOf = (content: Loose = {}) =>
   Object.entries<Loose>(content).map(([type, { schema, examples, example }]) => {
-    const { description, "x-sentinel": sentinel, "x-messages": messages, ...rest } = schema;
+    const { description, "x-sentinel": sentinel, "x-rejoin": rejoin, "x-messages": messages, ...rest } = schema;
     return {
       type,
       schemas: (rest.oneOf ?? [rest]).map((one: Loose) => one.$ref?.replace("#/components/schemas/", "") ?? one),
       examples: [...valuesOf(examples), ...(example === undefined ? [] : [example])],
-      ...(messages && { description: description.split("\n"), sentinel, messages }),
+      ...(messages && { description: description.split("\n"), sentinel, rejoin, messages }),
     };
   });
 
@@ -126,6 +126,7 @@ function routeOf(document: ContractDocument, names: readonly string[]): Loose {
         ...(ends.length > 0 ? ["", `It ends with ${ends.join(" or ")}.`] : []),
       ],
       sentinel: stream.sentinel,
+      rejoin: stream.rejoin,
       messages: Object.fromEntries(
         stream.messages.map((one) => [one, { $ref: `#/components/schemas/${contract.messages[one]!.schema}` }]),
       ),
@@ -353,10 +354,11 @@ test.each(cases)(
 
     const operationsOf: Loose = {};
     for (const [name, { method, body, answer }] of streams) {
-      const { sentinel, messages } = answer.stream!;
+      const { sentinel, messages, rejoin } = answer.stream!;
       const { none } = answer;
       const notes = [
         sentinel && `The event \`data: ${sentinel}\` ends the stream.`,
+        rejoin && `A stream that was cut is joined again by ${rejoin.operation}.`,
         none && `The status ${none} is an answer with no messages.`,
       ].filter(Boolean);
       operationsOf[`${name}Send`] = {

@@ -29,6 +29,7 @@ const seldom = pets({
       "x-secret": true,
     },
     "#/operations/talk/answer/stream/lines": "application/x-ndjson",
+    "#/operations/talk/answer/stream/rejoin": { operation: "talk", input: { chip: "/chip" }, after: { mood: "/text" } },
     "#/operations/tell/answer/headers": { "X-Mood": { type: "string", enum: ["glad", "sad"], required: true } },
     "#/channels/line/alsoAt": ["/line"],
     "#/channels/line/closedBy": "tell",

@@ -212,8 +212,22 @@ export interface Stream {
   readonly closedBy?: string;
   /** The message that says that the work behind the stream failed. */
   readonly fault?: string;
+  /** How a stream that was cut is joined again at a server that does not resume it by Parlance's own header. */
+  readonly rejoin?: Rejoin;
   /** Where the answer's text is, for text(). */
   readonly text?: TextPlaces;
+}
+
+/** How a stream that was cut is joined again. Without after and repeats, Last-Event-ID names the last event that was read. */
+export interface Rejoin {
+  /** The operation whose stream goes on: a GET. It may be the operation itself. */
+  readonly operation: string;
+  /** Parameters of that operation, with the JSON Pointer of their value in the last message that has one. The others are those of the call. */
+  readonly input?: Readonly<Record<string, Pointer>>;
+  /** Parameters that name the last message that was read, in the same way. A number counts the messages one by one. */
+  readonly after?: Readonly<Record<string, Pointer>>;
+  /** true: the stream comes from its beginning again, and the client skips what it has read. Instead of after. */
+  readonly repeats?: true;
 }
 
 /** An HTTP request and its answer. */
@@ -238,7 +252,7 @@ export interface Operation {
   readonly faults?: Readonly<Record<string, OperationFault>>;
   /** Names of `when` that a request may leave out and still mean this operation. Derived. */
   readonly absent?: readonly string[];
-  /** Whether the request or answer has bytes, or the answer has headers, may have no body or is a stream of lines. Derived. */
+  /** Whether the request or answer has bytes, or the answer has headers, may have no body or is a stream of lines or one that is joined again. Derived. */
   readonly transfer?: true;
 }
 
