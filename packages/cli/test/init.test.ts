@@ -69,7 +69,7 @@ describe("what init writes", () => {
   test("compiles, with the program that it shows", () => {
     const programs = examples.map(({ name }) => program(name));
     expect(compile([...programs, join(cwd, "src/protocols/mine.ts")])).toEqual([]);
-  });
+  }, 120_000);
 
   test.each(examples)("talks as the program for $example shows", async ({ name, prints }) => {
     expect(await printedBy(program(name))).toEqual(prints);
@@ -193,7 +193,7 @@ describe("init --example agent", () => {
       { cwd, env: { ...process.env, NODE_OPTIONS: "", TSX_TSCONFIG_PATH: join(root, "tsconfig.json") } },
     );
     expect(stdout).toContain("# pass 5\n# fail 0\n");
-  });
+  }, 120_000);
 
   test("overwrites no program", async () => {
     const cwd = await folder({ "src/client.ts": "mine" });

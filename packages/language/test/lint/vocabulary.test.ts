@@ -142,4 +142,4 @@ it("has a change of every keyword of contract.json that compat reports, or a rea
   }
   const wanted = [...reported.keys()].map((place) => [place, isSilent(place) ? "silent" : "reported"]);
   expect(Object.fromEntries(reported)).toEqual(Object.fromEntries(wanted));
-});
+}, 120_000);
