@@ -74,7 +74,7 @@ export class StreamReader {
   #request: Lifetime;
   #bytes: ReadableStreamDefaultReader<Uint8Array> | undefined;
   /** Reads from the body once. Absent while there is none. */
-  #read: (() => void) | undefined;
+  #read: (() => Promise<unknown> | undefined) | undefined;
   #silence: Silence | undefined;
   #offered = false;
   /** Present once the server has offered to resume this stream, or when its answer was lost. */
@@ -168,18 +168,18 @@ export class StreamReader {
     }
     if (this.#state === "closed") return this.#drop(this.#source.life.signal.reason);
     this.#state = "open";
-    this.#read = this.#reading(this.#bytes);
   }
 
   /** Begins to read an open body. */
   #begin(): void {
     if (this.#state !== "open") return;
+    this.#read = this.#reading(this.#bytes!);
     this.messages.arrived();
     if (this.#resumed) this.#readAhead(this.#bytes!);
   }
 
   /** Makes the reader of a body, with one timer and the same two functions for all of its chunks. */
-  #reading(bytes: ReadableStreamDefaultReader<Uint8Array>): () => void {
+  #reading(bytes: ReadableStreamDefaultReader<Uint8Array>): () => Promise<unknown> | undefined {
     const text = new TextDecoder();
     const events = this.#decoder((milliseconds) => {
       this.#retry = milliseconds;
@@ -189,26 +189,29 @@ export class StreamReader {
     const quiet = silence(limit, () => this.#rejoin(this.#idle()));
     this.#silence = quiet;
     // `fetch` implementations name the errors of a body differently: each is a cut.
-    const cut = (cause: unknown): void => {
+    const cut = (cause: unknown) => {
       quiet.end();
       if (!isOver()) this.#rejoin(this.#lost("was cut", "ended_early", cause));
+      return this.messages.arrived();
     };
-    const chunk = ({ done, value }: ReadableStreamReadResult<Uint8Array>): void => {
+    const chunk = ({ done, value }: ReadableStreamReadResult<Uint8Array>) => {
       quiet.end();
-      if (isOver()) return;
-      if (done) return void this.#ended();
-      let decoded: string;
+      if (isOver()) return this.messages.arrived();
+      let decoded = "";
       try {
         decoded = text.decode(value, STREAM);
       } catch (error) {
         return cut(error);
       }
-      events.push(decoded);
-      this.messages.arrived();
+      if (done) this.#ended();
+      else events.push(decoded);
+      return this.messages.arrived();
     };
     return () => {
       quiet.begin();
-      bytes.read().then(chunk, cut);
+      const read = bytes.read().then(chunk, cut);
+      // A cancel settles the reads of a web stream. Another reader, which has no `closed`, may leave them pending.
+      return "closed" in bytes ? read : undefined;
     };
   }
 
@@ -258,6 +261,7 @@ export class StreamReader {
 
   /** Handles the end of the body. */
   async #ended(): Promise<void> {
+    this.#read = undefined;
     try {
       if (this.#mayBeOver || (await this.#source.sessionEnded())) this.close({});
       else await this.#rejoin(this.#unended());

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { buffer } from "../../src/stream/buffer.js";
+import { type Buffer, buffer } from "../../src/stream/buffer.js";
 
 const outcome = (promise: Promise<unknown>) =>
   Promise.race([promise.catch((error: unknown) => error), new Promise((resolve) => setImmediate(resolve, "open"))]);
@@ -85,6 +85,57 @@ describe("A buffer of messages", () => {
     it.end({ error: "late" });
     arrive();
     expect([await waiting, it.drained, await it.batch(), read.mock.calls.length]).toEqual([DONE, true, DONE, 1]);
+  });
+
+  /** A buffer whose reads are promises, of which a reader gets one. */
+  function promised() {
+    const arrivals: (() => void)[] = [];
+    const promises: Promise<unknown>[] = [];
+    const it: Buffer<string> = buffer<string>(() => {
+      const read: Promise<unknown> = new Promise<void>((resolve) => void arrivals.push(resolve)).then(() =>
+        it.arrived(),
+      );
+      promises.push(read);
+      return read;
+    });
+    return { it, arrivals, promises };
+  }
+
+  test("gives the promise of a read to its reader, before those that came later", async () => {
+    const { it, arrivals, promises } = promised();
+    const steps = [it.next(), it.next(), it.batch()];
+    expect([steps.indexOf(promises[0] as never), arrivals.length]).toEqual([0, 1]);
+    for (const text of ["1", "2", "3", "4"]) it.push(text);
+    arrivals[0]!();
+    expect(await Promise.all(steps)).toEqual([item("1"), item("2"), item(["3", "4"])]);
+    expect(arrivals.length).toBe(1);
+  });
+
+  test("reads again where a read has brought nothing, and keeps the order of its readers", async () => {
+    const { it, arrivals } = promised();
+    const steps = [it.next(), it.next()];
+    arrivals[0]!();
+    await outcome(steps[0]!);
+    expect(arrivals.length).toBe(2);
+    it.push("1");
+    arrivals[1]!();
+    expect(await steps[0]).toEqual(item("1"));
+    expect([await outcome(steps[1]!), arrivals.length]).toEqual(["open", 3]);
+    it.push("2");
+    arrivals[2]!();
+    expect(await steps[1]).toEqual(item("2"));
+  });
+
+  test.each<[string, (it: ReturnType<typeof promised>["it"]) => void, unknown[]]>([
+    ["ends", (it) => it.end({}), [DONE, DONE]],
+    ["fails", (it) => it.end({ error: "a" }), ["a", DONE]],
+    ["is cleared", (it) => it.clear(), [DONE, DONE]],
+  ])("gives the end to all readers of its last read, where it %s meanwhile", async (_, end, steps) => {
+    const { it, arrivals } = promised();
+    const all = [it.next(), it.next()];
+    end(it);
+    arrivals[0]!();
+    expect([await outcome(all[0]!), await outcome(all[1]!), arrivals.length]).toEqual([...steps, 1]);
   });
 
   test("reads one chunk ahead of its reader, and no further, once it is asked to", async () => {
