@@ -123,7 +123,7 @@ const alone = (text: string) =>
 
 describe.each(Object.entries(protocols))("the schema of %s", (_, { document, byHand = {}, most = 300_000, has }) => {
   it("becomes a contract that lints, generates and compiles, in at most 300 kB of a protocol", {
-    timeout: 240_000,
+    timeout: 600_000,
   }, async () => {
     const made = await importContract(JSON.stringify(document()), { name: "other", origin: "its official package" });
     expect(made.findings).toEqual([]);

@@ -90,9 +90,13 @@ describe("readInnerJson", () => {
   it("takes time that grows with the text only, however deep its brackets are", () => {
     const timeOf = (size: number) => {
       const text = "[".repeat(size) + "1,".repeat(size);
-      const began = performance.now();
-      for (let round = 0; round < 5; round++) readInnerJson(text);
-      return performance.now() - began;
+      // The quickest of some rounds: a pause of the machine hits one of them.
+      const rounds = Array.from({ length: 7 }, () => {
+        const began = performance.now();
+        readInnerJson(text);
+        return performance.now() - began;
+      });
+      return Math.min(...rounds);
     };
     timeOf(5000);
     expect(timeOf(40_000) / timeOf(5000)).toBeLessThan(40);

@@ -382,7 +382,8 @@ describe("what cannot be read is not kept", () => {
     const conversation = await loadRecording([bytes(written.join(""))]);
     const server = new ReplayServer(conversation);
     const answer = await server.fetch(new Request("http://localhost/", { method: "POST" }));
-    expect([answer.headers.get("content-encoding"), await answer.text()]).toEqual([null, ""]);
+    expect([answer.status, answer.headers.get("content-encoding")]).toEqual([501, null]);
+    expect(await answer.text()).toContain("encoded: gzip");
     expect(server.close()).toMatchObject([{ kind: "left", message: expect.stringContaining("encoded: gzip") }]);
     const problems = await replayClient(conversation, { fetch: async () => new Response("any") });
     expect(problems).toMatchObject([{ kind: "left", message: expect.stringContaining("not in the recording") }]);
