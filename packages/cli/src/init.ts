@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { parseArgs } from "node:util";
-import { contractSchema } from "@parlance/language/lint";
+import { contractSchema, lint } from "@parlance/language/lint";
 import { openOnDisk } from "@parlance/language/load";
 import dialectSchema from "../../../schemas/dialect.schema.json" with { type: "json" };
 import { agentExample, firstThatExists } from "./agent-example.js";
@@ -50,7 +50,9 @@ export async function command(argv: string[], io: Io): Promise<number> {
   const example = values.example ?? (await answer(asking, `Example: ${choices}`, "sse", offered, io));
   if (example === "agent") return writeAgent(directory, io);
   const carrier = example as Carrier;
-  await write(directory, files(basename(directory), carrier), io);
+  const texts = files(basename(directory), carrier);
+  await accept(basename(directory), texts);
+  await write(directory, texts, io);
   showNext(directory, io);
   const source = program(basename(directory), carrier);
   io.out(`\nA server and a client of it, such as src/try.ts:\n\n${source.replace(/^(?=.)/gm, "  ")}`);
@@ -102,19 +104,26 @@ async function extend(base: string, directory: string, io: Io): Promise<number> 
   return exit.fine;
 }
 
+/** Refuses a name that makes a contract with a fault, such as a word of the language. */
+async function accept(name: string, files: Readonly<Record<string, string>>): Promise<void> {
+  const [finding] = await lint({ name, files });
+  if (finding) throw new UsageError(finding.message);
+}
+
 /** Writes the contract of a whole agent, and its programs into `src`. */
 async function writeAgent(directory: string, io: Io): Promise<number> {
   const { contract, programs } = await agentExample(basename(directory));
+  await accept(basename(directory), contract);
   const source = join(io.cwd, "src");
   const taken = await firstThatExists(source, Object.keys(programs));
   if (taken !== undefined) throw new UsageError(`src/${taken} exists; nothing was written`);
-  await write(directory, contract, io);
   await mkdir(source, { recursive: true });
+  await write(directory, contract, io);
   for (const [path, text] of Object.entries(programs)) await writeFile(join(source, path), text);
   io.out(`src\n${tree(Object.keys(programs).sort())}`);
   const shown = shownIn(io, directory);
   io.out(`
-Then:
+Then, in a package of the type module (npm init -y; npm pkg set type=module):
   npm install @parlance/client @parlance/server @parlance/edits
   npm install --save-dev @parlance/cli tsx
   npx parlance generate ${shown} --out src/protocols

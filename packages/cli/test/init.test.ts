@@ -160,6 +160,8 @@ describe("init", () => {
   const wrong: [words: string, message: string][] = [
     ["--extends nowhere", "nowhere is neither a contract's folder nor one in an installed package"],
     ["--extends a --example sse", "--extends and --example exclude each other"],
+    ["class", '"class" is a word of the language'],
+    ["class --example agent", '"class" is a word of the language'],
     ["--example smoke", "--example smoke: it is sse, websocket, both or agent"],
   ];
   test.each(wrong)("%s is refused, and nothing is written", async (words, message) => {
@@ -194,6 +196,25 @@ describe("init --example agent", () => {
     );
     expect(stdout).toContain("# pass 5\n# fail 0\n");
   }, 120_000);
+
+  // Each is a name that the programs have for something else.
+  test("writes programs that compile, whatever the protocol is called", async () => {
+    const names = ["agent", "user", "ask", "serve", "contract", "connect", "text", "chat-1.13"];
+    const files: string[] = [];
+    for (const name of names) {
+      const cwd = await folder({ "package.json": module });
+      expect(await parlance(cwd, `init schemas/${name} --example agent`)).toMatchObject({ code: 0 });
+      expect(await parlance(cwd, "generate --out src/protocols")).toMatchObject({ code: 0 });
+      for (const file of ["agent.test.ts", "agent.ts", "client.ts", "editor.ts"]) files.push(join(cwd, "src", file));
+    }
+    expect(compile(files, { noPropertyAccessFromIndexSignature: false })).toEqual([]);
+  }, 120_000);
+
+  test("writes nothing where src is a file", async () => {
+    const cwd = await folder({ src: "mine" });
+    expect((await parlance(cwd, "init --example agent --yes")).code).toBe(2);
+    expect(await readdir(cwd)).toEqual(["src"]);
+  });
 
   test("overwrites no program", async () => {
     const cwd = await folder({ "src/client.ts": "mine" });

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { connect } from "@parlance/client";
 import { createAgent } from "./agent.js";
 import { ask, type User } from "./editor.js";
-import { myAgent } from "./protocols/my-agent.js";
+import { myAgent as contract } from "./protocols/my-agent.js";
 
 const file = { path: "greet.py", text: 'print("Hello")\n' };
 
@@ -33,7 +33,7 @@ async function start(context: TestContext) {
     await rm(root, { recursive: true });
   });
   await writeFile(join(root, file.path), file.text);
-  const agent = connect(myAgent, { fetch: app.fetch, webSocket: app.webSocket });
+  const agent = connect(contract, { fetch: app.fetch, webSocket: app.webSocket });
   return { agent, root, read: () => readFile(join(root, file.path), "utf8") };
 }
 

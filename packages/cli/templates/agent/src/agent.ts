@@ -1,6 +1,6 @@
 import { type App, Refusal, type ServerChannel, serve } from "@parlance/server";
 import {
-  myAgent,
+  myAgent as contract,
   type PromptMessage,
   type SessionClientMessage,
   type SessionServerAsks,
@@ -60,7 +60,7 @@ async function answer(prompt: PromptMessage, editor: Editor, signal: AbortSignal
 /** The agent, with its sessions in memory. */
 export function createAgent(): App {
   const sessions = new Set<string>();
-  return serve(myAgent, {
+  return serve(contract, {
     openSession() {
       const session_id = crypto.randomUUID();
       sessions.add(session_id);

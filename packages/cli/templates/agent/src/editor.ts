@@ -1,6 +1,6 @@
 import { parsePatch } from "@parlance/edits";
 import { applyPlan, planEdits } from "@parlance/edits/node";
-import type { DoneMessage, MyAgent, PromptMessage } from "./protocols/my-agent.js";
+import type { MyAgent as Agent, DoneMessage, PromptMessage } from "./protocols/my-agent.js";
 
 /** What the editor shows its user, and asks. */
 export interface User {
@@ -11,7 +11,7 @@ export interface User {
 
 /** Sends a prompt and follows the turn to its end. Edits change files below `root`, after the user has agreed. Aborting `signal` stops the turn. */
 export async function ask(
-  agent: MyAgent,
+  agent: Agent,
   prompt: Omit<PromptMessage, "type">,
   root: string,
   user: User,
