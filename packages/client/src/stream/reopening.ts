@@ -82,6 +82,7 @@ export class ReopenedStream implements StreamSource<AnyMessage> {
           (error) => this.messages.end({ error }),
         )
         .then(this.messages.arrived);
+      return undefined;
     });
     this.#life = lifetime(connection.signal, opening.options.signal);
     this.#life.signal.addEventListener("abort", () => opening.over(0));

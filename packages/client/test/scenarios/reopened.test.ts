@@ -25,7 +25,7 @@ type First = "opens" | "never opens" | Error;
 
 /** A stream that opens, or not, and what was asked of it. */
 function source(first: First) {
-  const messages = buffer<AnyMessage>(() => {});
+  const messages = buffer<AnyMessage>(() => undefined);
   const close = vi.fn(messages.clear);
   const opened =
     first === "opens"
