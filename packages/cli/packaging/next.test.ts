@@ -23,7 +23,7 @@ const VERSIONS = {
   "@types/react": "19.3.0",
 };
 
-/** The agent behind the documented route. It tells by an operation what happened to its handlers. */
+/** The agent behind the documented route. One of its operations returns a log of its handlers. */
 const agent = `
 import { foldGateway } from "@parlance/protocols/fold-gateway";
 import { serve } from "@parlance/server";

@@ -9,7 +9,7 @@ import {
 
 type Editor = ServerChannel<SessionServerMessage, SessionClientMessage, SessionServerAsks>;
 
-/** What a model may do: say something, run a tool, or propose an edit. */
+/** A step of an answer: the model says something, runs a tool, or proposes an edit. */
 type Step = { say: string } | { run: keyof typeof tools; input: Record<string, unknown> } | { edit: string };
 
 const tools = {
