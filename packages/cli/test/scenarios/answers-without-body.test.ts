@@ -17,19 +17,10 @@ import { suiteOf } from "../../../conformance/src/cases.js";
 import { Conversations } from "../../../recordings/src/conversation.js";
 import type { Entry } from "../../../recordings/src/recording.js";
 import { type Finding, Verifier } from "../../../recordings/src/verify.js";
+import { schema, string } from "./message-files.js";
 
 // Answers without a body beside the usual one: 204 of the AI SDK's `reconnect`, 202 of MCP's notifications, 204 of a cache.
 
-const string = { type: "string" };
-const schema = (title: string, properties: object, example: object) =>
-  JSON.stringify({
-    title,
-    description: title,
-    type: "object",
-    properties,
-    required: Object.keys(properties),
-    examples: [example],
-  });
 const id = { id: { in: "path", type: "string" } };
 
 function folder(change: (operations: Record<string, { answer: Record<string, unknown> }>) => void = () => {}) {

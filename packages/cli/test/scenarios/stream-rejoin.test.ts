@@ -9,21 +9,12 @@ import { contractValue } from "@parlance/language/value";
 import { serve } from "@parlance/server";
 import type { ConnectionEvent } from "@parlance/wire";
 import { afterEach, describe, expect, it } from "vitest";
+import { schema, string } from "./message-files.js";
 
 // Streams that are joined again as other servers offer it: OpenAI's Responses by a number, the AI SDK from the beginning, and MCP, LangGraph
 // and any EventSource by Last-Event-ID.
 
-const string = { type: "string" };
 const integer = { type: "integer" };
-const schema = (title: string, properties: object, example: object) =>
-  JSON.stringify({
-    title,
-    description: title,
-    type: "object",
-    properties,
-    required: Object.keys(properties),
-    examples: [example],
-  });
 const id = { in: "path", type: "string" };
 
 type Rejoins = Record<"respond" | "chat" | "post" | "watch", object | undefined>;

@@ -14,19 +14,10 @@ import { afterEach, describe, expect, it } from "vitest";
 import { caller } from "../../../../examples/conformance/caller.js";
 import { listenFixture } from "../../../../examples/conformance/fixture.js";
 import { suiteOf } from "../../../conformance/src/cases.js";
+import { schema, string } from "./message-files.js";
 
 // Paths with text beside a parameter, as Google's custom methods, A2A and files with an extension have them.
 
-const string = { type: "string" };
-const schema = (title: string, properties: object, example: object) =>
-  JSON.stringify({
-    title,
-    description: title,
-    type: "object",
-    properties,
-    required: Object.keys(properties),
-    examples: [example],
-  });
 const operation = (method: string, path: string) => ({
   method,
   path,
